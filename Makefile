@@ -1,0 +1,40 @@
+# `make demo` and `make test` are all a newcomer needs: each makes .venv first and installs the pinned versions once.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help demo test test-all lint benchmark clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv/core: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "manyview needs Python 3.11 or later, got " + sys.version.split()[0] + "; name another one with: make PYTHON=python3.12 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/dev: .venv/core
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: .venv/core ## cluster scikit-learn's digits, described in five ways, and print the scores
+	$(BIN)/python examples/digits.py
+
+test: .venv/dev ## run the test suite
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-all: .venv/dev ## run the test suite with the slow tests
+	$(BIN)/python -m pytest
+
+lint: .venv/dev ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmark: .venv/dev ## time and memory of the published method
+	$(BIN)/python benchmarks/published.py
+
+clean: ## remove .venv, caches and output
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

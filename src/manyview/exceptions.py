@@ -1,0 +1,32 @@
+"""Errors and warnings of manyview.
+
+Every error is also the built-in exception that a caller would expect (``ValueError``, ``OSError``, ...), so that
+``except ValueError`` keeps working. Invalid *parameters* raise scikit-learn's ``InvalidParameterError``, a
+``ValueError`` too, like every scikit-learn estimator.
+"""
+
+from __future__ import annotations
+
+
+class ViewsError(ValueError):
+    """The views cannot be clustered as given; the text names the view and what was found in it."""
+
+
+class FileFormatError(ValueError):
+    """A file is damaged, foreign or ambiguous; the text names the file and what was found in it."""
+
+
+class DatasetError(OSError):
+    """A named dataset is neither in the cache nor to be had, or its checksum is wrong."""
+
+
+class MissingDependencyError(ImportError):
+    """An optional part of manyview was asked for; the text says how to install it."""
+
+
+class OrderDependenceWarning(UserWarning):
+    """The result of this method changes when the same samples are given in another order."""
+
+
+class ReducedNeighborsWarning(UserWarning):
+    """There are too few anchors for ``n_neighbors``; a smaller number was used."""

@@ -1,0 +1,371 @@
+"""The views: several descriptions of the same samples, checked once and passed on.
+
+A *view* is a 2-D array with one row per sample. All views of a dataset have the same rows in the same order and
+their own columns. :class:`Views` holds them with their names; :func:`check_views` turns what users have (lists,
+dicts, data frames, sparse matrices, one wide array) into clean ``float64`` views or says what is wrong with which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_random_state
+
+from manyview.exceptions import ViewsError
+
+Array = np.ndarray | sp.csr_array
+"""One checked view: a dense array or a CSR array, ``float64``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Named views of the same samples, with sample ids and class labels where they are known.
+
+    Parameters
+    ----------
+    arrays : sequence of array-like or sparse, each of shape (n_samples, n_features_v)
+        The views.
+    names : sequence of str, optional
+        One name per view, all different. Default: ``"view0"``, ``"view1"``, ...
+    sample_ids : array-like of shape (n_samples,), optional
+        What each row is called.
+    labels : array-like of shape (n_samples,), optional
+        Known classes, for scoring. No estimator looks at them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import Views
+    >>> views = Views([np.ones((3, 2)), np.zeros((3, 4))], names=["colour", "texture"])
+    >>> views
+    Views(3 samples; colour: 2, texture: 4)
+    >>> views["texture"].shape
+    (3, 4)
+    """
+
+    arrays: tuple[Any, ...]
+    names: tuple[str, ...] = ()
+    sample_ids: np.ndarray | None = None
+    labels: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        arrays = tuple(a if sp.issparse(a) or hasattr(a, "shape") else np.asarray(a) for a in self.arrays)
+        names = tuple(str(name) for name in self.names) or tuple(f"view{i}" for i in range(len(arrays)))
+        if len(arrays) == 0:
+            raise ViewsError("views: expected at least one view, got none.")
+        if len(names) != len(arrays):
+            raise ViewsError(f"names: expected one per view ({len(arrays)}), got {len(names)}: {list(names)}.")
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ViewsError(f"names: every view needs a name of its own, got {repeated[0]!r} more than once.")
+        for where, array in zip(_places(names), arrays, strict=True):
+            if array.ndim != 2:
+                raise ViewsError(f"{where}: expected a 2-D array (samples x features), got {array.ndim}-D.")
+        _check_equal_rows(names, arrays)
+        object.__setattr__(self, "arrays", arrays)
+        object.__setattr__(self, "names", names)
+        for field in ("sample_ids", "labels"):
+            value = getattr(self, field)
+            if value is not None:
+                value = np.asarray(value)
+                if value.shape != (self.n_samples,):
+                    raise ViewsError(
+                        f"{field}: expected one value per sample, shape ({self.n_samples},), got {value.shape}."
+                    )
+                object.__setattr__(self, field, value)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, the same in every view."""
+        return int(self.arrays[0].shape[0])
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of columns of each view."""
+        return tuple(int(a.shape[1]) for a in self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.arrays)
+
+    def __getitem__(self, key: int | str) -> Any:
+        if isinstance(key, str):
+            if key not in self.names:
+                raise KeyError(f"no view named {key!r}; there are {', '.join(self.names)}")
+            key = self.names.index(key)
+        return self.arrays[key]
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
+        classes = "" if self.labels is None else f"; {len(np.unique(self.labels))} classes"
+        return f"Views({self.n_samples} samples; {sizes}{classes})"
+
+    def take(self, rows: Any) -> Views:
+        """Return the samples ``rows`` (indices or a mask) in that order, from every view."""
+        pick = lambda values: None if values is None else values[rows]  # noqa: E731
+        return replace(
+            self,
+            arrays=tuple(_take_rows(array, rows) for array in self.arrays),
+            sample_ids=pick(self.sample_ids),
+            labels=pick(self.labels),
+        )
+
+    def shuffled(self, random_state: int | np.random.RandomState | None = None) -> Views:
+        """Return the same samples in a random order, the only order an honest score is measured in."""
+        return self.take(check_random_state(random_state).permutation(self.n_samples))
+
+
+def check_views(
+    views: Any,
+    *,
+    view_sizes: int | Sequence[int] | None = None,
+    min_views: int = 1,
+    min_samples: int = 2,
+) -> Views:
+    """Turn what users have into checked ``float64`` views.
+
+    Parameters
+    ----------
+    views : Views, sequence or mapping of arrays, or one 2-D array
+        Each view is a dense array, a data frame or a scipy sparse matrix of shape (n_samples, n_features_v),
+        integers or floats. Sparse views stay sparse (CSR). Data frames with an index must agree on it.
+    view_sizes : int or sequence of int, optional
+        For *one* 2-D array that holds all views side by side: the number of columns of each view, or the number of
+        views of (nearly) equal width.
+    min_views, min_samples : int
+        Fewer are an error.
+
+    Returns
+    -------
+    Views
+        With C-ordered ``float64`` arrays; dense ones share memory with the input where nothing had to be changed.
+
+    Raises
+    ------
+    ViewsError
+        With the name of the view, what must hold and what was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import check_views
+    >>> check_views({"colour": np.arange(6).reshape(3, 2), "texture": np.eye(3)})
+    Views(3 samples; colour: 2, texture: 3)
+    >>> check_views(np.random.rand(5, 7), view_sizes=[3, 4])
+    Views(5 samples; view0: 3, view1: 4)
+    """
+    if view_sizes is not None:
+        views = _split_columns(views, view_sizes, min_samples)
+    given = _as_views(views)
+    if len(given) < min_views:
+        raise ViewsError(
+            f"views: expected at least {min_views} views, got {len(given)}. "
+            "To use one table as several views, pass view_sizes=."
+        )
+    if given.n_samples < min_samples:
+        raise ViewsError(
+            f"views: expected at least {min_samples} samples, got n_samples={given.n_samples}"
+            f"{' (1 sample)' if given.n_samples == 1 else ''}."
+        )
+    checked = tuple(
+        _check_values(array, where) for where, array in zip(_places(given.names), given.arrays, strict=True)
+    )
+    return replace(given, arrays=checked)
+
+
+def _as_views(views: Any) -> Views:
+    """Sort out the containers; values are looked at later."""
+    if isinstance(views, Views):
+        return views
+    if isinstance(views, str | bytes):
+        raise ViewsError(f"views: expected arrays, got the text {views!r}. To read a file: manyview.read_views(path).")
+    if isinstance(views, Mapping):
+        names, arrays = tuple(str(name) for name in views), tuple(views.values())
+    elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim != 2:
+        raise ViewsError(f"views: expected a list of arrays, got an object array of shape {views.shape}.")
+    elif _is_table(views) or (isinstance(views, Sequence) and len(views) > 0 and np.ndim(views[0]) == 0):
+        shape = getattr(views, "shape", np.shape(views))
+        raise ViewsError(
+            f"views: expected several views, got one array of shape {tuple(shape)}. "
+            "Pass a list or dict of 2-D arrays, or view_sizes= to say which columns belong to which view."
+        )
+    elif isinstance(views, Sequence):
+        names, arrays = (), tuple(views)
+    else:
+        raise ViewsError(
+            f"views: expected a list or dict of 2-D arrays, got {type(views).__module__}.{type(views).__qualname__}."
+        )
+    places = _places(names or tuple(f"view{i}" for i in range(len(arrays))))
+    arrays = tuple(_to_array(array, where) for where, array in zip(places, arrays, strict=True))
+    return Views(arrays, names, sample_ids=_common_index(views, places))
+
+
+def _to_array(view: Any, where: str) -> Any:
+    if sp.issparse(view) or isinstance(view, np.ndarray) or _is_table(view):
+        return view
+    try:
+        return np.asarray(view)
+    except ValueError as error:
+        raise ViewsError(f"{where}: the rows have different lengths; expected a 2-D array.") from error
+
+
+def _is_table(value: Any) -> bool:
+    """Whether the value is one array, sparse matrix or data frame (and not a list of them)."""
+    return sp.issparse(value) or isinstance(value, np.ndarray) or (hasattr(value, "iloc") and hasattr(value, "shape"))
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "iloc") and hasattr(value, "dtypes")
+
+
+def _common_index(views: Any, places: Sequence[str]) -> np.ndarray | None:
+    """Sample ids from data frames: all that carry an index of their own must carry the same."""
+    arrays = views.values() if isinstance(views, Mapping) else views
+    ids, first = None, ""
+    for where, view in zip(places, arrays, strict=True):
+        if not _is_frame(view) or type(view.index).__name__ == "RangeIndex":
+            continue
+        index = np.asarray(view.index)
+        if ids is None:
+            ids, first = index, where
+        elif len(index) == len(ids) and not np.array_equal(index, ids):
+            at = int(np.flatnonzero(index != ids)[0])
+            raise ViewsError(
+                f"{where}: its index differs from that of {first} (row {at}: {index[at]!r} and {ids[at]!r}). "
+                "Bring the frames into one order first, for example with frame.loc[ids]."
+            )
+    return ids
+
+
+def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> list[Any]:
+    """Cut one wide table into views."""
+    if isinstance(table, Views | Mapping):
+        raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
+    table = table.to_numpy() if _is_frame(table) else table
+    try:
+        table = check_array(
+            table, accept_sparse="csr", dtype=None, ensure_all_finite=False, ensure_min_samples=min_samples
+        )
+    except ValueError as error:
+        raise ViewsError(f"views: {error}") from error
+    n_columns = table.shape[1]
+    if isinstance(view_sizes, int | np.integer):
+        if not 1 <= view_sizes <= n_columns:
+            raise ViewsError(
+                f"view_sizes: cannot cut n_features={n_columns} columns into {view_sizes} views; "
+                f"expected between 1 and {n_columns}."
+            )
+        edges = np.linspace(0, n_columns, int(view_sizes) + 1).round().astype(int)
+    else:
+        sizes = np.asarray(view_sizes)
+        if sizes.ndim != 1 or sizes.size == 0 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+            raise ViewsError(f"view_sizes: expected positive integers, one per view, got {view_sizes!r}.")
+        if sizes.sum() != n_columns:
+            raise ViewsError(
+                f"view_sizes: {list(map(int, sizes))} add up to {sizes.sum()} columns, "
+                f"but the array has n_features={n_columns}."
+            )
+        edges = np.concatenate([[0], np.cumsum(sizes)])
+    return [table[:, start:stop] for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:
+    rows = [array.shape[0] for array in arrays]
+    if len(set(rows)) == 1:
+        return
+    expected = max(set(rows), key=rows.count)
+    if rows.count(expected) == 1:  # no majority: the first view sets the number
+        expected = rows[0]
+    odd = next(i for i, r in enumerate(rows) if r != expected)
+    columns = {array.shape[1] for array in arrays}
+    hint = (
+        f" All views have {columns.pop()} columns: if these are features x samples, transpose them."
+        if len(columns) == 1
+        else " All views must describe the same samples in the same order."
+    )
+    others = _places(names)[rows.index(expected)] if len(rows) == 2 else "the other views"
+    raise ViewsError(f"{_places(names)[odd]}: expected {expected} rows like {others}, got {rows[odd]}.{hint}")
+
+
+def _check_values(array: Any, where: str) -> Array:
+    """One view as finite float64, C-ordered or CSR; not constant."""
+    if _is_frame(array):
+        array = _frame_values(array, where)
+    values = array.data if sp.issparse(array) and hasattr(array, "data") else array
+    kind = getattr(getattr(values, "dtype", None), "kind", "f")
+    if kind in "USMmV":
+        raise ViewsError(f"{where}: expected numbers, got dtype {values.dtype} ({np.ravel(values)[:1]!r} ...).")
+    if kind == "c":
+        raise ViewsError(f"{where}: expected real numbers, got dtype {values.dtype}. Complex data not supported.")
+    try:
+        checked = check_array(
+            array,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=1,
+        )
+    except TypeError as error:  # keeps numpy's "argument must be a string or a ... number"
+        raise TypeError(f"{where}: expected numbers. {error}") from error
+    except ValueError as error:
+        raise ViewsError(f"{where}: {error}") from error
+    if sp.issparse(checked):
+        checked = sp.csr_array(checked)
+        checked.sum_duplicates()
+    _check_finite(checked, where)
+    if _is_constant(checked):
+        raise ViewsError(
+            f"{where}: every sample has the same values, so it says nothing about them; leave this view out."
+        )
+    return checked
+
+
+def _frame_values(frame: Any, where: str) -> np.ndarray:
+    bad = [str(c) for c, t in frame.dtypes.items() if getattr(t, "kind", "O") not in "biuf"]
+    if bad:
+        raise ViewsError(f"{where}: expected numeric columns, but {', '.join(map(repr, bad[:3]))} hold(s) something else.")
+    return frame.to_numpy(dtype=np.float64)
+
+
+def _check_finite(array: Array, where: str) -> None:
+    values = array.data if sp.issparse(array) else array
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    what = "NaN" if np.isnan(values).any() else "infinity (inf)"
+    first = np.argwhere(~finite)[0]
+    if sp.issparse(array):
+        coords = array.tocoo()
+        first = np.array([coords.row[first[0]], coords.col[first[0]]])
+    raise ViewsError(
+        f"{where}: contains {what}, first at row {first[0]}, column {first[1]} "
+        f"({(~finite).sum()} value(s) that are not finite). Impute or remove them first."
+    )
+
+
+def _is_constant(array: Array) -> bool:
+    """Whether all rows are equal; reads the array once and copies nothing."""
+    first = array[[0]]
+    if sp.issparse(array):
+        spread = np.asarray((array.max(axis=0) - array.min(axis=0)).todense())
+        return not spread.any()
+    return bool((array == first).all())
+
+
+def _take_rows(array: Any, rows: Any) -> Any:
+    if _is_frame(array):
+        return array.iloc[rows]
+    return array.tocsr()[rows] if sp.issparse(array) else array[rows]
+
+
+def _places(names: Sequence[str]) -> list[str]:
+    """How an error calls each view."""
+    return [f"views[{name!r}]" for name in names]
