@@ -1,7 +1,9 @@
 """Multi-view clustering: group samples that are described in several ways."""
 
+from manyview.cluster import TBGL
+from manyview.exceptions import OrderDependenceWarning
 from manyview.views import Views, check_views
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["Views", "__version__", "check_views"]
+__all__ = ["TBGL", "OrderDependenceWarning", "Views", "__version__", "check_views"]

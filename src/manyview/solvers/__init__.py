@@ -1,0 +1,1 @@
+"""Solvers: state, one update per block of variables, run. They know nothing of estimators."""

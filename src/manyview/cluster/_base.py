@@ -1,0 +1,165 @@
+"""What all estimators share: parameter rules, views, anchors, labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
+
+# scikit-learn keeps these rules private, but stable; they are touched in this file only.
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from manyview.exceptions import ReducedNeighborsWarning, ViewsError
+from manyview.graphs import ANCHOR_SELECTORS
+from manyview.graphs.anchors import concatenate
+from manyview.views import Array, Views, check_views
+
+
+def interval(kind: type, low: float | None, high: float | None, closed: str) -> Interval:
+    """A rule: a number between ``low`` and ``high``, with the ends that ``closed`` names."""
+    return Interval(kind, low, high, closed=closed)
+
+
+def one_of(*names: str) -> StrOptions:
+    """A rule: one of these names."""
+    return StrOptions(set(names))
+
+
+class MultiViewClusterer(ClusterMixin, BaseEstimator):
+    """Base of the multi-view clusterers.
+
+    A subclass lists its parameter rules, implements ``_fit(views)`` and sets ``labels_`` there.
+    """
+
+    min_views: ClassVar[int] = 2
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [interval(Integral, 1, None, "left")],
+        "n_anchors": [interval(Integral, 2, None, "left"), interval(Real, 0, 1, "right")],
+        "n_neighbors": [interval(Integral, 1, None, "left")],
+        "anchors": [one_of(*ANCHOR_SELECTORS), "array-like"],
+        "max_iter": [interval(Integral, 1, None, "left")],
+        "tol": [interval(Real, 0, None, "left")],
+        "view_sizes": [None, interval(Integral, 1, None, "left"), "array-like"],
+        "random_state": ["random_state"],
+        "n_jobs": [None, interval(Integral, 1, None, "left")],
+        "verbose": ["boolean"],
+    }
+
+    def fit(self, views: Any, y: Any = None) -> MultiViewClusterer:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        views : Views, list or dict of arrays, or one array with ``view_sizes``
+            Each of shape (n_samples, n_features_v); see :func:`manyview.check_views`.
+        y : ignored
+            For scikit-learn's conventions only.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        checked = check_views(views, view_sizes=self._view_sizes(), min_views=self.min_views)
+        check_n_clusters(checked, self.n_clusters)
+        self.view_names_ = checked.names
+        self.n_features_in_ = sum(checked.n_features)
+        self._fit(checked)
+        return self
+
+    def _fit(self, views: Views) -> None:
+        raise TypeError(f"{type(self).__name__} does not implement _fit")
+
+    def _view_sizes(self) -> int | Sequence[int] | None:
+        return getattr(self, "view_sizes", None)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_n_clusters(views: Views, n_clusters: int) -> None:
+    """There must be at least as many different samples as clusters."""
+    if n_clusters > views.n_samples:
+        raise ViewsError(
+            f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}."
+        )
+    distinct = _count_distinct_rows(views.arrays, at_least=n_clusters)
+    if distinct < n_clusters:
+        raise ViewsError(
+            f"n_clusters={n_clusters} is more than there are different samples: all but {distinct} of the "
+            f"{views.n_samples} rows are duplicates."
+        )
+
+
+def _count_distinct_rows(arrays: Sequence[Array], at_least: int) -> int:
+    """Number of different samples, exact below ``at_least``; stops looking once that many are found."""
+    table = concatenate(arrays)
+    n = table.shape[0]
+    seen: set[bytes] = set()
+    step = max(1, min(n, 4 * at_least))
+    for start in range(0, n, step):
+        block = table[start : start + step]
+        block = block.toarray() if sp.issparse(block) else block
+        seen.update(row.tobytes() for row in block + 0.0)  # + 0.0 turns -0.0 into 0.0
+        if len(seen) >= at_least:
+            break
+    return len(seen)
+
+
+def choose_anchors(
+    views: Sequence[Array],
+    anchors: str | Sequence[int],
+    n_anchors: float,
+    n_clusters: int,
+    random_state: int | np.random.RandomState | None,
+) -> np.ndarray:
+    """Indices of the anchors, ascending: selected by name or as given by the user."""
+    n = views[0].shape[0]
+    if isinstance(anchors, str):
+        m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n))
+        if m > n:
+            raise ViewsError(f"n_anchors={n_anchors} is more than there are samples: n_samples={n}.")
+    else:
+        anchors = check_anchor_indices(anchors, n)
+        m = len(anchors)
+    if m <= n_clusters:
+        given = f"n_anchors={n_anchors} gives {m}" if isinstance(anchors, str) else f"anchors lists {m}"
+        raise ViewsError(f"{given} anchors for n_samples={n}; n_clusters={n_clusters} needs at least {n_clusters + 1}.")
+    return ANCHOR_SELECTORS[anchors](views, m, random_state) if isinstance(anchors, str) else anchors
+
+
+def check_anchor_indices(anchors: Sequence[int], n_samples: int) -> np.ndarray:
+    """The user's own anchors: different sample indices."""
+    indices = np.asarray(anchors)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ViewsError(
+            f"anchors: expected a 1-D list of sample indices, got {indices.dtype} of shape {indices.shape}."
+        )
+    outside = indices[(indices < 0) | (indices >= n_samples)]
+    if outside.size:
+        raise ViewsError(f"anchors: sample index {outside[0]} is not between 0 and {n_samples - 1}.")
+    values, counts = np.unique(indices, return_counts=True)
+    if (counts > 1).any():
+        raise ViewsError(f"anchors: sample index {values[counts > 1][0]} is listed more than once.")
+    return values
+
+
+def limit_neighbors(n_neighbors: int, n_anchors: int) -> int:
+    """As many neighbours as the anchors allow; says so when that is fewer than asked for."""
+    if n_neighbors < n_anchors:
+        return n_neighbors
+    warnings.warn(
+        f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} anchors, but there are {n_anchors}; "
+        f"using n_neighbors={n_anchors - 1}.",
+        ReducedNeighborsWarning,
+    )
+    return n_anchors - 1

@@ -1,0 +1,212 @@
+"""Named datasets: where the file is looked for, how it is checked, what its views are called."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from manyview.datasets._download import check_scheme, download, sha256_of
+from manyview.datasets._registry import DATASETS
+from manyview.datasets.info import DatasetInfo
+from manyview.exceptions import DatasetError
+from manyview.io import read_views
+from manyview.views import Views
+
+
+def list_datasets() -> tuple[DatasetInfo, ...]:
+    """Return what is known about each named dataset, the six of the TBGL paper first.
+
+    Returns
+    -------
+    tuple of DatasetInfo
+        Size, views, file, origin, checksum. That a dataset is listed does not mean that its file is at hand.
+
+    Examples
+    --------
+    >>> from manyview.datasets import list_datasets
+    >>> [info.name for info in list_datasets() if info.in_paper]
+    ['MSRC-v5', 'Handwritten4', 'Mnist4', 'Caltech101-20', 'NUS-WIDE', 'Reuters']
+    """
+    return tuple(DATASETS.values())
+
+
+def dataset_info(name: str) -> DatasetInfo:
+    """Return what is known about one dataset.
+
+    Parameters
+    ----------
+    name : str
+        Upper and lower case, hyphens and underscores make no difference.
+
+    Examples
+    --------
+    >>> from manyview.datasets import dataset_info
+    >>> dataset_info("msrc_v5").views
+    (('cm', 24), ('hog', 576), ('gist', 512), ('lbp', 256), ('cent', 254))
+    """
+    keys = {_key(known): info for known, info in DATASETS.items()}
+    if _key(name) not in keys:
+        close = get_close_matches(_key(name), keys, n=1)
+        hint = f" Did you mean {keys[close[0]].name!r}?" if close else ""
+        raise ValueError(f"name: no dataset called {name!r}; there are {', '.join(DATASETS)}.{hint}")
+    return keys[_key(name)]
+
+
+def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder in which files of datasets are looked for and put.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        A folder that goes before all others.
+
+    Returns
+    -------
+    Path
+        `data_home`; else the environment variable ``MANYVIEW_DATA``; else ``manyview`` in the user's cache
+        folder (``XDG_CACHE_HOME``, or ``~/.cache``). It need not exist.
+    """
+    if data_home is not None:
+        return Path(data_home).expanduser()
+    if chosen := os.environ.get("MANYVIEW_DATA"):
+        return Path(chosen).expanduser()
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # the XDG rules: a relative path does not count
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "manyview"
+
+
+def fetch_dataset(
+    name: str,
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    download_if_missing: bool = True,
+    url: str | None = None,
+    sha256: str | None = None,
+    verify: bool = True,
+    timeout: float = 30.0,
+) -> Views:
+    """Read a benchmark dataset by name.
+
+    The file is looked for in :func:`data_folder`. If it is not there and an address is known or given, it is
+    downloaded, its checksum is compared, and only then it is put in place.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_datasets`.
+    data_home : path, optional
+        Folder of the files; see :func:`data_folder` for the default.
+    download_if_missing : bool, default=True
+        Whether to download a file that is not there.
+    url : str, optional
+        Where to download from (``https://``, ``http://`` or ``file://``). Most of these files have no fixed
+        address, so this is how to get one from wherever you found it. Not used when the file is there
+        already.
+    sha256 : str, optional
+        Checksum that the file must have, instead of the one in the registry. Needed for downloading a dataset
+        whose checksum is not known.
+    verify : bool, default=True
+        Whether checksum and size must be right. ``False`` reads whatever the file holds.
+    timeout : float, default=30.0
+        Seconds to wait for a silent server.
+
+    Returns
+    -------
+    Views
+        In the order of the file, which for most of these is sorted by class: shuffle
+        (:meth:`~manyview.Views.shuffled`) before measuring any method that looks at the order.
+
+    Raises
+    ------
+    DatasetError
+        If the file is not to be had, or is not the right one. The text says where the file was looked for,
+        where it comes from, and what to do.
+    """
+    info = dataset_info(name)
+    path = data_folder(data_home) / info.file_name
+    expected = _checksum(sha256) or info.sha256
+    if not verify:
+        expected = None
+    if url is not None:
+        check_scheme(url)
+    if path.is_file():
+        if expected is not None and (found := sha256_of(path)) != expected:
+            raise DatasetError(
+                f"{info.name}: {path} has SHA-256 {found}, expected {expected}; it is damaged or another "
+                "edition. Remove it, or pass verify=False to read it as it is."
+            )
+    else:
+        _get(
+            info, path, url or info.url, expected, allowed=download_if_missing, verify=verify, timeout=timeout
+        )
+    return _as_described(read_views(path), info, path, verify)
+
+
+def _get(
+    info: DatasetInfo,
+    path: Path,
+    url: str | None,
+    expected: str | None,
+    *,
+    allowed: bool,
+    verify: bool,
+    timeout: float,
+) -> None:
+    if not allowed:
+        raise DatasetError(
+            f"{info.name}: {path} is not there, and download_if_missing is False. {_help(info, path)}"
+        )
+    if url is None:
+        raise DatasetError(
+            f"{info.name}: {path} is not there, and no fixed address is known. {_help(info, path)}"
+        )
+    if expected is None and verify:
+        raise DatasetError(
+            f"{info.name}: no checksum is known, so a download could not be checked. Pass sha256= with the "
+            f"checksum of the file at {url}, or verify=False to take it unchecked."
+        )
+    try:
+        download(url, path, sha256=expected, timeout=timeout)
+    except DatasetError as error:
+        raise DatasetError(f"{info.name}: {error} {_help(info, path)}") from error
+
+
+def _help(info: DatasetInfo, path: Path) -> str:
+    """Where the file comes from and what to put where."""
+    checksum = f"SHA-256 {info.sha256}" if info.sha256 else "its checksum is not known to us"
+    return (
+        f"The data come from {info.origin}. Put the file into {path.parent} as {info.file_name} ({checksum}), "
+        "name the folder that has it with data_home= or MANYVIEW_DATA, or pass url=."
+    )
+
+
+def _as_described(views: Views, info: DatasetInfo, path: Path, verify: bool) -> Views:
+    """Name the views by the registry, if the file holds what the registry says."""
+    if verify and (views.n_samples, len(views)) != (info.n_samples, len(info.views)):
+        raise DatasetError(
+            f"{info.name}: expected {info.n_samples} samples in {len(info.views)} views, got {views.n_samples} in "
+            f"{len(views)} from {path}; it is another dataset. Pass verify=False to read it as it is."
+        )
+    if len(views) != len(info.views):
+        return views
+    if views.n_features != info.n_features:
+        warnings.warn(
+            f"{info.name}: expected {info.n_features} features, got {views.n_features} from {path}; this is "
+            "another edition, so scores need not compare with published ones.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return replace(views, names=info.view_names)
+
+
+def _checksum(sha256: str | None) -> str | None:
+    if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
+        raise ValueError(f"sha256: expected 64 hexadecimal digits, got {sha256!r}.")
+    return sha256.lower() if sha256 else None
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^0-9a-z]", "", str(name).lower())

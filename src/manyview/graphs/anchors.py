@@ -1,0 +1,127 @@
+"""Choosing anchors: a subset of the samples that all others are compared with.
+
+Every selector takes the scaled views, the number of anchors and a random state, and returns the sorted indices of
+that many different samples. :data:`ANCHOR_SELECTORS` lists them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from manyview.graphs.neighbours import nearest_rows, squared_distances
+from manyview.views import Array
+
+RandomState = int | np.random.RandomState | None
+Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
+
+
+def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
+    """Variance-based de-correlation, the published selection: deterministic, ``random_state`` is not used.
+
+    The score of a sample is the variance of its features. The sample with the highest score is taken, then every score
+    is multiplied by ``1 - ρ``, where ρ falls from 1 with the distance between the two *scores*, and so on. The map is
+    chaotic: a difference in the last bit of one score gives other anchors after some fifty picks, so the anchors of the
+    original program cannot be had from its description. Here, all bits of the scores are the same in whatever order
+    samples and views come and however they lie in memory; only exact ties are broken by position.
+    """
+    picks = _vda_picks(_row_variances(views), n_anchors)
+    return np.sort(_fill_farthest(views, picks, n_anchors))
+
+
+def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
+    """The samples nearest to the centres of k-means on the concatenated views."""
+    table = concatenate(views)
+    # Few rounds are enough: the centres need to cover the data, not to be optimal.
+    centres = KMeans(n_anchors, n_init=1, max_iter=20, random_state=random_state).fit(table).cluster_centers_
+    # k-means may return equal centres, and centres may share their nearest sample.
+    nearest = np.unique([int(np.argmin(squared_distances(table, c[None, :]))) for c in centres])
+    return np.sort(_fill_farthest(views, nearest, n_anchors))
+
+
+def select_random(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
+    """Samples drawn uniformly without replacement."""
+    rng = check_random_state(random_state)
+    return np.sort(rng.choice(views[0].shape[0], size=n_anchors, replace=False))
+
+
+ANCHOR_SELECTORS: dict[str, Selector] = {"vda": select_vda, "kmeans": select_kmeans, "random": select_random}
+
+
+def concatenate(views: Sequence[Array]) -> Array:
+    """All views side by side; sparse if one of them is."""
+    if any(sp.issparse(view) for view in views):
+        return sp.csr_array(sp.hstack([sp.csr_array(view) for view in views], format="csr"))
+    return np.hstack(list(views))
+
+
+def _row_variances(views: Sequence[Array]) -> np.ndarray:
+    """Unbiased variance of each sample over the features of all views together."""
+    n_features = sum(view.shape[1] for view in views)
+    mean = _sum_in_any_order([_row_sums(view) for view in views]) / n_features
+    squares = _sum_in_any_order([_squared_deviations(view, mean) for view in views])
+    return squares / max(n_features - 1, 1)
+
+
+def _squared_deviations(view: Array, mean: np.ndarray) -> np.ndarray:
+    if isinstance(view, np.ndarray):
+        return _row_sums((view - mean[:, None]) ** 2)
+    stored = np.diff(view.indptr)
+    deviations = (view.data - np.repeat(mean, stored)) ** 2
+    absent = (view.shape[1] - stored) * mean**2
+    return _row_sums(sp.csr_array((deviations, view.indices, view.indptr), shape=view.shape)) + absent
+
+
+def _row_sums(view: Array) -> np.ndarray:
+    """Sums along C-ordered rows: the same bits wherever a row stands and however the array was stored."""
+    view = np.ascontiguousarray(view) if isinstance(view, np.ndarray) else view
+    return np.asarray(view.sum(axis=1)).ravel()
+
+
+def _sum_in_any_order(terms: Sequence[np.ndarray]) -> np.ndarray:
+    """Elementwise sum whose bits do not depend on the order of the terms."""
+    return np.sort(np.stack(terms), axis=0).sum(axis=0)
+
+
+@njit(nogil=True, cache=True)
+def _vda_picks(scores: np.ndarray, n_anchors: int) -> np.ndarray:
+    """Up to ``n_anchors`` picks; fewer when all remaining scores have become zero."""
+    n = scores.size
+    s = scores.copy()
+    picks = np.empty(n_anchors, dtype=np.int64)
+    for t in range(n_anchors):
+        best = 0
+        for i in range(1, n):
+            if s[i] > s[best]:
+                best = i
+        top = s[best]
+        if not top > 0.0:
+            return picks[:t]
+        picks[t] = best
+        # Scores are relative to the largest, which the pick has: its own score is 1.
+        for i in range(n):
+            s[i] /= top
+        for i in range(n):
+            if i != best:
+                s[i] *= 1.0 - 1.0 / (1.0 + np.sqrt(1.0 - s[i]))
+        s[best] = 0.0
+    return picks
+
+
+def _fill_farthest(views: Sequence[Array], picks: np.ndarray, n_anchors: int) -> np.ndarray:
+    """Add the sample that is farthest from all picks until there are ``n_anchors``."""
+    if len(picks) >= n_anchors:
+        return picks
+    table = concatenate(views)
+    chosen = list(map(int, picks)) or [0]
+    distance = nearest_rows(table, table[chosen], 1)[1].ravel()
+    while len(chosen) < n_anchors:
+        distance[chosen] = -1.0  # never again, even if only duplicates are left
+        chosen.append(int(np.argmax(distance)))
+        np.minimum(distance, squared_distances(table, table[[chosen[-1]]]).ravel(), out=distance)
+    return np.array(chosen)

@@ -1,0 +1,71 @@
+"""Neighbour graphs with the closed-form CAN weights (Nie et al., 2014), sparse with k entries per row."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.graphs.neighbours import nearest_rows
+from manyview.views import Array
+
+
+def can_weights(distances: np.ndarray) -> np.ndarray:
+    """Weights of the k nearest from the distances to the k + 1 nearest.
+
+    Row i solves ``min_s Σ_j d_j s_j + γ_i|s|²  s.t.  s >= 0, Σs = 1`` with γ_i such that exactly k entries are positive:
+    ``s_j = (d_(k+1) - d_j) / (k·d_(k+1) - Σ_{h<=k} d_(h))``.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, k + 1), ascending in each row
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Rows sum to 1. Where all k + 1 are equally far, the formula is 0/0 and each of the k nearest gets 1/k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> can_weights(np.array([[1.0, 4.0, 100.0]])).round(4)
+    array([[0.5077, 0.4923]])
+    """
+    gaps = distances[:, -1:] - distances[:, :-1]
+    total = gaps.sum(axis=1, keepdims=True)
+    return np.divide(gaps, total, out=np.full_like(gaps, 1 / gaps.shape[1]), where=total > 0)
+
+
+def bipartite_graph(view: Array, anchors: Array, n_neighbors: int) -> sp.csr_array:
+    """Connect every sample with its nearest anchors.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+    anchors : array of shape (m, d)
+        The anchors' features in this view.
+    n_neighbors : int
+        k, at most m - 1: the distance to anchor k + 1 sets the scale of the weights.
+
+    Returns
+    -------
+    csr_array of shape (n, m)
+        Row-stochastic, k stored entries per row.
+    """
+    return _graph(*nearest_rows(view, anchors, n_neighbors + 1), anchors.shape[0])
+
+
+def neighbor_graph(view: Array, n_neighbors: int, *, symmetric: bool = True) -> sp.csr_array:
+    """Connect every sample with its nearest other samples; ``symmetric`` returns ``(S + Sᵀ)/2``.
+
+    Needs at least ``n_neighbors + 2`` samples. Duplicates of a sample are its neighbours, the sample itself is not.
+    """
+    graph = _graph(*nearest_rows(view, view, n_neighbors + 1, exclude_self=True), view.shape[0])
+    return sp.csr_array((graph + graph.T) / 2) if symmetric else graph
+
+
+def _graph(indices: np.ndarray, distances: np.ndarray, n_columns: int) -> sp.csr_array:
+    n, k = indices.shape[0], indices.shape[1] - 1
+    weights = can_weights(distances)
+    graph = sp.csr_array((weights.ravel(), indices[:, :-1].ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
+    graph.sort_indices()
+    return graph

@@ -1,0 +1,116 @@
+"""Reading clusters off a bipartite graph: its connected components."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
+
+# Weights below this share of the largest are leftovers of averaging, not edges.
+_NO_EDGE = 1e-10
+
+
+def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
+    """Number of connected components, and the component of each sample.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, m)
+        A bipartite graph. Anchors without an edge are left out of account.
+
+    Returns
+    -------
+    n_components : int
+    labels : ndarray of shape (n,)
+        Numbered in the order of the first sample of each component.
+    """
+    graph = drop_weak_edges(graph)
+    graph = graph[:, np.flatnonzero(np.diff(graph.tocsc().indptr))]
+    _, labels = connected_components(sp.block_array([[None, graph], [graph.T, None]]), directed=False)
+    labels = relabel_by_first(labels[: graph.shape[0]])
+    return int(labels.max()) + 1, labels
+
+
+def drop_weak_edges(graph: sp.csr_array) -> sp.csr_array:
+    """The graph without stored zeros and without weights that are zero but for rounding."""
+    graph = graph.copy()
+    if graph.nnz:
+        graph.data[graph.data <= _NO_EDGE * graph.data.max()] = 0.0
+    graph.eliminate_zeros()
+    return graph
+
+
+def relabel_by_first(labels: np.ndarray) -> np.ndarray:
+    """Rename labels 0, 1, ... in the order in which they first occur."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def read_clusters(
+    learned: sp.csr_array,
+    n_clusters: int,
+    *,
+    initial: sp.csr_array,
+    random_state: int | np.random.RandomState | None = None,
+) -> np.ndarray:
+    """Exactly ``n_clusters`` labels from a learned graph.
+
+    A graph with that many components is read off. One with more has its smallest component joined, again and again, to
+    the one that the ``initial`` graph links it with most. One with fewer is cut by spectral clustering. Both come with a
+    ``ConvergenceWarning``.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Labels 0, ..., n_clusters - 1 in the order of their first sample.
+    """
+    found, labels = component_labels(learned)
+    if found == n_clusters:
+        return labels
+    how = "the smallest were joined to their neighbours" if found > n_clusters else "it was cut by spectral clustering"
+    warnings.warn(
+        f"The learned graph has {found} connected components instead of n_clusters={n_clusters}; {how}.",
+        ConvergenceWarning,
+    )
+    if found > n_clusters:
+        return relabel_by_first(_merge_components(labels, n_clusters, initial))
+    return relabel_by_first(_spectral_labels(learned, n_clusters, random_state))
+
+
+def _merge_components(labels: np.ndarray, n_clusters: int, initial: sp.csr_array) -> np.ndarray:
+    """Join components through the anchors that they share in the initial graph."""
+    n_found = int(labels.max()) + 1
+    sizes = np.bincount(labels, minlength=n_found)
+    member = sp.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(n_found, len(labels)))
+    shares = (member @ initial).toarray()  # components x anchors
+    target = np.arange(n_found)
+    alive = list(range(n_found))
+    while len(alive) > n_clusters:
+        smallest = min(alive, key=lambda c: (sizes[c], c))
+        others = [c for c in alive if c != smallest]
+        links = shares[others] @ shares[smallest]
+        # Without any common anchor, the component with the most similar anchor profile is as good as any other:
+        # the largest, so that no cluster is made of strangers only.
+        best = others[int(np.argmax(links))] if links.any() else max(others, key=lambda c: (sizes[c], -c))
+        shares[best] += shares[smallest]
+        sizes[best] += sizes[smallest]
+        target[target == smallest] = best
+        alive = others
+    return target[labels]
+
+
+def _spectral_labels(
+    graph: sp.csr_array, n_clusters: int, random_state: int | np.random.RandomState | None
+) -> np.ndarray:
+    u, _, _ = leading_singular_vectors(normalize_bipartite(graph), n_clusters)
+    lengths = np.linalg.norm(u, axis=1, keepdims=True)
+    u = np.divide(u, lengths, out=np.zeros_like(u), where=lengths > 0)
+    return KMeans(n_clusters, n_init=10, random_state=random_state).fit(u).labels_

@@ -1,0 +1,71 @@
+"""Pieces of the normalised Laplacian of a bipartite graph, never formed as an (n + m) x (n + m) matrix.
+
+For a graph C between n samples and m anchors with degrees ``D_U = diag(C1)`` and ``D_M = diag(Cᵀ1)``, the Laplacian is
+``L = I - [[0, Ĉ], [Ĉᵀ, 0]]`` with ``Ĉ = D_U^-½ C D_M^-½``. Its K smallest eigenvectors are ``[U; V]/√2`` with the K
+leading singular vectors of Ĉ, and its eigenvalue 0 is as frequent as the graph has connected components.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+# A sparse graph with more than this share of entries is multiplied faster as a dense one.
+_DENSE_SHARE = 0.1
+
+
+def inverse_sqrt(degrees: np.ndarray) -> np.ndarray:
+    """``d^-½``, with 0 for a node without edges: its row or column is empty, and stays so."""
+    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+
+
+def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+    """``D_U^-½ C D_M^-½``, dense or CSR like the input."""
+    left = inverse_sqrt(np.asarray(graph.sum(axis=1)).ravel())
+    right = inverse_sqrt(np.asarray(graph.sum(axis=0)).ravel())
+    if isinstance(graph, np.ndarray):
+        return left[:, None] * graph * right
+    data = graph.data * np.repeat(left, np.diff(graph.indptr)) * right[graph.indices]
+    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+
+
+def leading_singular_vectors(
+    matrix: np.ndarray | sp.csr_array, n_vectors: int, n_values: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading singular triplets of a tall matrix, through its small Gram matrix.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, m)
+    n_vectors : int
+        How many vectors, at most m.
+    n_values : int, optional
+        How many singular values, at least ``n_vectors`` (default).
+
+    Returns
+    -------
+    u, values, v : ndarrays of shapes (n, n_vectors), (n_values,), (m, n_vectors)
+        Descending. A left vector that belongs to a vanishing singular value is zero.
+    """
+    m = matrix.shape[1]
+    n_values = min(n_values or n_vectors, m)
+    squares, vectors = scipy.linalg.eigh(
+        gram(matrix), subset_by_index=[m - n_values, m - 1], check_finite=False, overwrite_a=True
+    )
+    values = np.sqrt(np.maximum(squares[::-1], 0.0))
+    v = vectors[:, ::-1][:, :n_vectors]
+    u = np.asarray(matrix @ v)
+    top = values[:n_vectors]
+    u = np.divide(u, top, out=np.zeros_like(u), where=top > 1e-12 * max(values[0], 1e-300))
+    return u, values, v
+
+
+def gram(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
+    """``MᵀM`` as a dense m x m matrix."""
+    if isinstance(matrix, np.ndarray):
+        return matrix.T @ matrix
+    if matrix.nnz > _DENSE_SHARE * matrix.shape[0] * matrix.shape[1]:
+        dense = matrix.toarray()
+        return dense.T @ dense
+    return (matrix.T @ matrix).toarray()

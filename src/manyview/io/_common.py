@@ -1,0 +1,111 @@
+"""What all readers share: their options, their result, and how they fail.
+
+A file from elsewhere is not trusted. Two rules hold in every reader: nothing is ever unpickled, and the size
+that a file *announces* is compared with what it can hold and with ``max_bytes`` before memory is taken for
+it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.exceptions import FileFormatError, MissingDependencyError
+
+DEFLATE_RATIO = 1032
+"""The most bytes that one byte of a deflate stream (zip, gzip, MATLAB, HDF5) can unfold to."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of ``read_views`` said about the inside of the files."""
+
+    views_key: str | tuple[str, ...] | None = None
+    labels_key: str | None = None
+    id_column: str | None = None
+    label_column: str | None = None
+    header: bool | None = None
+    max_bytes: int = 2**36
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one file contributes: views (none for a file of labels), and ids and labels where it has them."""
+
+    source: str
+    arrays: tuple[Any, ...] = ()
+    names: tuple[str, ...] = ()
+    ids: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of samples in the file."""
+        if self.arrays:
+            return int(self.arrays[0].shape[0])
+        return 0 if self.labels is None else len(self.labels)
+
+
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever a library raises on a damaged file into one error that names the file.
+
+    The libraries behind the readers raise nearly every built-in exception on damaged input, from
+    ``TypeError`` to ``zlib.error``, so no shorter list than ``Exception`` is right here. Files are opened
+    *outside* this block: a missing permission is not a damaged file.
+    """
+    try:
+        yield
+    except (FileFormatError, MissingDependencyError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or "no reason given"
+        raise FileFormatError(
+            f"{path}: cannot be read as {kind}; it is damaged, cut short, or something else. "
+            f"({type(error).__name__}: {reason})"
+        ) from error
+
+
+def physical_memory() -> int:
+    """Bytes of memory of this machine, or 64 GiB where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 2**36
+
+
+def check_size(source: object, n_bytes: int, max_bytes: int) -> None:
+    """Refuse what would take more than ``max_bytes`` of memory."""
+    if n_bytes > max_bytes:
+        raise FileFormatError(
+            f"{source}: would take {n_bytes:,} bytes of memory, more than max_bytes={max_bytes:,}. "
+            "If the file is right and the memory is there, pass a larger max_bytes=."
+        )
+
+
+def checked_csr(matrix: Any, source: object, max_bytes: int) -> sp.csr_array:
+    """Return a sparse matrix as CSR after checking that its indices lie within its shape.
+
+    SciPy's compiled code trusts the indices: one that is out of range reads memory which is not ours.
+    """
+    # An index pointer per row, and per column once it is transposed, is allocated even for an empty matrix.
+    check_size(source, 8 * max(matrix.shape), max_bytes)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+        if (np.diff(matrix.indptr) < 0).any():  # which the full check leaves out when it sees no entries
+            raise ValueError("index pointers must not decrease")
+    return sp.csr_array(matrix)
+
+
+def is_matrix(value: Any) -> bool:
+    """Whether the value can be a view: two dimensions, numbers, not empty."""
+    is_array = sp.issparse(value) or isinstance(value, np.ndarray)
+    return is_array and len(value.shape) == 2 and value.dtype.kind in "biufc" and min(value.shape) > 0

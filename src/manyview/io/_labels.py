@@ -1,0 +1,133 @@
+"""Which variable of a file holds the classes of the samples, and in what form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manyview.exceptions import FileFormatError
+from manyview.io._common import is_matrix
+from manyview.io._variables import Cell, Variables, describe, plain_key
+
+# fmt: off
+LABEL_KEYS = frozenset({
+    "y", "gt", "gnd", "truth", "true", "truelabel", "truelabels", "label", "labels", "lab", "labs",
+    "groundtruth", "class", "classes", "classid", "classlabel", "classlabels", "cls", "target", "targets",
+})
+# fmt: on
+"""What authors call their labels, as `plain_key` spells it."""
+
+
+def is_label_key(key: str) -> bool:
+    """Whether a variable of this name is taken for labels, and so never for a view."""
+    return plain_key(key) in LABEL_KEYS
+
+
+def find_labels(
+    path: Path,
+    variables: Variables,
+    shapes: Sequence[tuple[int, ...]],
+    labels_key: str | None,
+    *,
+    certain: bool,
+) -> np.ndarray | None:
+    """Return the labels among ``variables`` whose number fits a side of every view, or None.
+
+    ``certain`` says that the caller named the views. Otherwise a *matrix* with a name for labels that cannot
+    be labels is an error: it might be a second view (X and Y), which must not be lost in silence.
+    """
+    if labels_key is not None and labels_key not in variables:
+        raise FileFormatError(
+            f"{path}: has no variable {labels_key!r} (labels_key). It holds {describe(variables)}."
+        )
+    named = [key for key in variables if is_label_key(key)] if labels_key is None else [labels_key]
+    read = {key: as_labels(variables[key]) for key in named}
+    candidates = {key: labels for key, labels in read.items() if labels is not None}
+    if labels_key is not None and not candidates:
+        raise FileFormatError(
+            f"{path}: {describe({labels_key: variables[labels_key]})} (labels_key) cannot be labels. "
+            "Expected a vector of classes, a cell of names or a one-hot matrix."
+        )
+    fitting = {key: v for key, v in candidates.items() if all(len(v) in shape for shape in shapes)}
+    if candidates and not fitting:
+        key, labels = next(iter(candidates.items()))
+        raise FileFormatError(
+            f"{path}: {key} holds {len(labels)} labels, but the views have shapes "
+            f"{', '.join(map(str, shapes))}: "
+            "expected one side of every view to be the number of labels. Pass labels_key= or views_key= to "
+            "choose."
+        )
+    unclear = [key for key in named if key not in candidates and is_matrix(variables[key])]
+    if unclear and not fitting and not certain:
+        raise FileFormatError(
+            f"{path}: {describe({unclear[0]: variables[unclear[0]]})} has a name for labels, but it is a "
+            "matrix and "
+            "not one-hot, so it could also be a view. Pass views_key= with the name(s) of the views."
+        )
+    if any(not np.array_equal(a, b) for a in fitting.values() for b in fitting.values()):
+        raise FileFormatError(
+            f"{path}: more than one variable could hold the labels, and they differ: {', '.join(fitting)}. "
+            "Pass labels_key= to choose."
+        )
+    return next(iter(fitting.values()), None)
+
+
+def as_labels(value: Any) -> np.ndarray | None:
+    """Return a variable as a vector of classes, or None where it cannot be one."""
+    if isinstance(value, Cell):
+        return _labels_from_cell(value.items)
+    if not isinstance(value, np.ndarray):
+        return None
+    if value.dtype.kind == "U":
+        return _labels_from_text(value)
+    if value.dtype.kind not in "biuf" or value.size == 0:
+        return None
+    if value.size == max(value.shape, default=0):
+        return _whole_numbers(value.ravel())
+    return _labels_from_one_hot(value) if value.ndim == 2 else None
+
+
+def _labels_from_cell(items: list[Any]) -> np.ndarray | None:
+    """Names, one per sample; or the labels repeated for every view."""
+    if not items:
+        return None
+    if all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
+        return np.array(["".join(item.ravel()) for item in items])
+    each = [None if isinstance(item, Cell) else as_labels(item) for item in items]
+    first = each[0]
+    agree = first is not None and all(
+        other is not None and np.array_equal(first, other) for other in each[1:]
+    )
+    return first if agree else None
+
+
+def _labels_from_text(value: np.ndarray) -> np.ndarray:
+    """MATLAB has rows of characters where NumPy has strings."""
+    if value.ndim == 2 and value.dtype.itemsize == np.dtype("U1").itemsize:
+        return np.array(["".join(row).rstrip() for row in value])
+    return value.ravel()
+
+
+def _whole_numbers(values: np.ndarray) -> np.ndarray | None:
+    """Classes that MATLAB stored as double; a vector with fractions or gaps holds no classes."""
+    if values.dtype.kind != "f":
+        return values
+    whole = (
+        np.isfinite(values).all() and (values == np.round(values)).all() and (np.abs(values) < 2**53).all()
+    )
+    return values.astype(np.int64) if whole else None
+
+
+def _labels_from_one_hot(value: np.ndarray) -> np.ndarray | None:
+    """One 1 per sample and no unused class; None if that holds both by rows and by columns."""
+    if not np.isin(value, (0, 1)).all():
+        return None
+    by_row, by_column = value.sum(axis=1), value.sum(axis=0)
+    if (by_row == 1).all() and (by_column > 0).all() and (by_column > 1).any():
+        return value.argmax(axis=1)
+    if (by_column == 1).all() and (by_row > 0).all() and (by_row > 1).any():
+        return value.argmax(axis=0)
+    return None

@@ -1,0 +1,161 @@
+"""Which variables of a file are the views, and which way round they lie.
+
+MATLAB and ``.npz`` files hold named variables; these are the rules that tell views and labels among them. A
+variable is a NumPy array, a sparse array, a :class:`Cell` or an :class:`Other`. The rules for labels are in
+``_labels.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manyview.exceptions import FileFormatError
+from manyview.io._common import Options, Part, is_matrix
+from manyview.io._labels import find_labels, is_label_key
+from manyview.io._variables import Cell, Variables, describe, plain_key
+
+VIEW_KEYS = frozenset(
+    {"x", "xs", "data", "fea", "feas", "feat", "feats", "feature", "features", "view", "views", "v"}
+)
+"""What authors call their views, as `plain_key` spells it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Variables that could be the views: their keys, the matrices, and names where the file gives them."""
+
+    keys: tuple[str, ...]
+    arrays: tuple[Any, ...]
+    names: tuple[str, ...] = ()
+
+
+def part_from_variables(
+    path: Path, variables: Variables, options: Options, rule: Callable[[Variables], list[Candidate]]
+) -> Part:
+    """Find views and labels among the variables of a file, and put the samples into the rows.
+
+    ``rule`` returns the candidates of the best kind it can find: none or several of them are an error.
+    """
+    found = _find_views(path, variables, options.views_key, rule)
+    others = {key: value for key, value in variables.items() if key not in found.keys}
+    shapes = [array.shape for array in found.arrays]
+    labels = find_labels(path, others, shapes, options.labels_key, certain=options.views_key is not None)
+    arrays = _samples_in_rows(path, found, None if labels is None else len(labels))
+    return Part(str(path), arrays, found.names, labels=labels)
+
+
+def matlab_rule(variables: Variables) -> list[Candidate]:
+    """A cell, else numbered matrices, else one matrix with a usual name; then any cell or numbers."""
+    usable = {key: value for key, value in variables.items() if not is_label_key(key)}
+    cells = [_from_cell(key, value) for key, value in usable.items() if _is_cell_of_views(value)]
+    matrices = {key: value for key, value in usable.items() if is_matrix(value)}
+    numbered = _numbered(matrices)
+    single = [_from_keys([key], matrices) for key in matrices]
+    kinds = [_usual(cells), _usual(numbered), _usual(single), cells, numbered]
+    return next((candidates for candidates in kinds if candidates), [])
+
+
+def npz_rule(variables: Variables) -> list[Candidate]:
+    """All matrices together, in the order of the file."""
+    matrices = {key: v for key, v in variables.items() if is_matrix(v) and not is_label_key(key)}
+    return [_from_keys(matrices, matrices)] if matrices else []
+
+
+def _find_views(
+    path: Path,
+    variables: Variables,
+    views_key: str | tuple[str, ...] | None,
+    rule: Callable[[Variables], list[Candidate]],
+) -> Candidate:
+    if views_key is not None:
+        return _named_views(path, variables, views_key)
+    candidates = rule(variables)
+    if not candidates:
+        raise FileFormatError(
+            f"{path}: found no views. It holds {describe(variables)}. Expected a cell of matrices such as X, "
+            "numbered matrices such as X1, X2, or one matrix such as X. Pass views_key= with the name(s) of "
+            "the views."
+        )
+    if len(candidates) > 1:
+        choices = " or ".join(", ".join(candidate.keys) for candidate in candidates)
+        raise FileFormatError(
+            f"{path}: more than one variable could hold the views: {choices}. It holds "
+            f"{describe(variables)}. "
+            "Pass views_key= to choose."
+        )
+    return candidates[0]
+
+
+def _named_views(path: Path, variables: Variables, views_key: str | tuple[str, ...]) -> Candidate:
+    keys = (views_key,) if isinstance(views_key, str) else views_key
+    for key in keys:
+        if key not in variables:
+            raise FileFormatError(
+                f"{path}: has no variable {key!r} (views_key). It holds {describe(variables)}."
+            )
+    if len(keys) == 1 and _is_cell_of_views(variables[keys[0]]):
+        return _from_cell(keys[0], variables[keys[0]])
+    for key in keys:
+        if not is_matrix(variables[key]):
+            raise FileFormatError(
+                f"{path}: expected {key!r} (views_key) to be a matrix of numbers or a cell of matrices, "
+                f"found {describe({key: variables[key]})}."
+            )
+    return _from_keys(keys, variables)
+
+
+def _is_cell_of_views(value: Any) -> bool:
+    return isinstance(value, Cell) and len(value.items) > 0 and all(map(is_matrix, value.items))
+
+
+def _from_cell(key: str, cell: Any) -> Candidate:
+    return Candidate((key,), tuple(cell.items))
+
+
+def _from_keys(keys: Iterable[str], variables: Mapping[str, Any]) -> Candidate:
+    names = tuple(keys)
+    return Candidate(names, tuple(variables[key] for key in names), names)
+
+
+def _numbered(matrices: Mapping[str, Any]) -> list[Candidate]:
+    """Groups such as X1, X2, X3 (two or more with the same stem), each in the order of its numbers."""
+    groups: dict[str, dict[int, str]] = {}
+    for key in matrices:
+        match = re.fullmatch(r"(\D.*?)_?(\d{1,6})", key, flags=re.ASCII)
+        if match and not is_label_key(match[1]):
+            groups.setdefault(plain_key(match[1]), {})[int(match[2])] = key
+    ordered = ([group[number] for number in sorted(group)] for group in groups.values() if len(group) > 1)
+    return [_from_keys(keys, matrices) for keys in ordered]
+
+
+def _usual(candidates: list[Candidate]) -> list[Candidate]:
+    """Those whose key, apart from a number at its end, is a usual name for views."""
+    return [c for c in candidates if plain_key(c.keys[0]).rstrip("0123456789") in VIEW_KEYS]
+
+
+def _samples_in_rows(path: Path, found: Candidate, n_labels: int | None) -> tuple[Any, ...]:
+    """Transpose what is stored as features x samples; as it is where both ways round would fit."""
+    arrays = found.arrays
+    if n_labels is not None:  # find_labels made sure that one side of every view fits
+        return tuple(array if array.shape[0] == n_labels else _transposed(array) for array in arrays)
+    if len({array.shape[0] for array in arrays}) == 1:
+        return arrays
+    if len({array.shape[1] for array in arrays}) == 1:
+        return tuple(map(_transposed, arrays))
+    shapes = ", ".join(str(array.shape) for array in arrays)
+    raise FileFormatError(
+        f"{path}: the views in {', '.join(found.keys)} have shapes {shapes}: neither the numbers of rows nor "
+        "the "
+        "numbers of columns agree, so they do not describe the same samples. Pass views_key= to choose among "
+        "them."
+    )
+
+
+def _transposed(array: Any) -> Any:
+    return array.T if isinstance(array, np.ndarray) else array.T.tocsr()

@@ -1,0 +1,253 @@
+"""`read_views`: from files to `Views`. Each format has its reader; the tables below say which."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from manyview.exceptions import FileFormatError
+from manyview.io._columns import read_table, read_table_labels
+from manyview.io._common import Options, Part, physical_memory
+from manyview.io._join import joined
+from manyview.io._labels import is_label_key
+from manyview.io._matlab import read_mat
+from manyview.io._matrix_market import read_mtx
+from manyview.io._numpy import read_npy, read_npy_labels, read_npz
+from manyview.views import Views
+
+Reader = Callable[[Path, Options], Part]
+
+READERS: dict[str, Reader] = {
+    ".mat": read_mat,
+    ".npz": read_npz,
+    ".npy": read_npy,
+    ".mtx": read_mtx,
+    ".mtx.gz": read_mtx,
+    ".csv": read_table,
+    ".tsv": read_table,
+    ".parquet": read_table,
+}
+LABEL_READERS: dict[str, Reader] = {
+    ".npy": read_npy_labels,
+    ".csv": read_table_labels,
+    ".tsv": read_table_labels,
+    ".parquet": read_table_labels,
+}
+
+
+def read_views(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]],
+    *,
+    views_key: str | Sequence[str] | None = None,
+    labels_key: str | None = None,
+    names: Sequence[str] | None = None,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    header: bool | None = None,
+    join: Literal["exact", "inner"] = "exact",
+    max_bytes: int | None = None,
+) -> Views:
+    """Read views, and labels and sample ids where there are any, from one file or from several.
+
+    Values are left as they are: types are not changed and gaps stay NaN, for :func:`manyview.check_views` to
+    check. Nothing is ever unpickled.
+
+    Parameters
+    ----------
+    path : path, sequence of paths, or mapping of name to path
+        One file that holds all views (``.mat`` of any version, ``.npz``) or one view; several files with one
+        view each, of any formats (also ``.npy``, ``.mtx``, ``.mtx.gz``, ``.csv``, ``.tsv``, ``.parquet``); or
+        a folder: all files of these formats in it, sorted by name. In a folder, hidden files are left out,
+        and a file called ``labels``, ``truth``, ``y`` or the like is taken as ``labels``.
+    views_key : str or sequence of str, optional
+        In ``.mat`` and ``.npz``: the variable(s) with the views. By default, in ``.mat``, a cell of matrices
+        (usual names such as ``X``, ``data`` or ``fea`` come first), else numbered matrices (``X1``, ``X2``,
+        ...), else one matrix with a usual name; in ``.npz`` all 2-D arrays of numbers. Two that are equally
+        plausible are an error.
+    labels_key : str, optional
+        In ``.mat`` and ``.npz``: the variable with the labels. By default one called ``y``, ``gt``, ``gnd``,
+        ``truth``, ``label`` or the like, in upper or lower case: a row or a column, a cell, or a one-hot
+        matrix.
+    names : sequence of str, optional
+        What to call the views. Default: the keys of the mapping, the names of the files without extension,
+        the names of the variables in the file, or ``view0``, ``view1``, ... for the elements of a cell.
+    id_column : str, optional
+        In tables: the column with the sample ids. By default the first column if it is called ``id``,
+        ``sample_id``, ``barcode`` or the like or has no name, or if it holds text (no numbers) that is
+        different in every row.
+    label_column : str, optional
+        In tables: the column with the classes. By default one called ``label``, ``class`` or
+        ``ground_truth``.
+    labels : path, optional
+        A file with the classes (``.csv``, ``.tsv``, ``.parquet``, ``.npy``), used instead of labels found
+        elsewhere.
+    header : bool, optional
+        Whether CSV and TSV files begin with the names of the columns. By default they do; only a first line
+        of numbers (other than 0, 1, 2, ...) is an error, because it could also be a sample.
+    join : {"exact", "inner"}
+        If all files have ids, samples are joined on them, in the order of the first file. ``"exact"``: every
+        file must have the same ids. ``"inner"``: keep the samples that are in all files. If not all files
+        have ids, rows are joined by position, and there must be equally many.
+    max_bytes : int, optional
+        Files that would take more memory are refused before they take it. Default: the memory of the machine.
+
+    Returns
+    -------
+    Views
+        With samples in the rows. Views stored as features x samples are recognised by the number of labels
+        or, without labels, by the side that all views have in common, and transposed. Sparse views stay
+        sparse (CSR). Sample ids are text.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is damaged, foreign or ambiguous; with its name and what was found in it.
+    FileNotFoundError
+        If there is no such file; with the names of similar ones.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from manyview.io import read_views
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "flowers.npz")
+    ...     np.savez(file, colour=np.ones((4, 3)), texture=np.ones((4, 8)), y=[0, 0, 1, 1])
+    ...     read_views(file)
+    Views(4 samples; colour: 3, texture: 8; 2 classes)
+    """
+    if join not in ("exact", "inner"):
+        raise ValueError(f"join: expected 'exact' or 'inner', got {join!r}.")
+    options = Options(
+        views_key=views_key if views_key is None or isinstance(views_key, str) else tuple(views_key),
+        labels_key=labels_key,
+        id_column=id_column,
+        label_column=label_column,
+        header=header,
+        max_bytes=physical_memory() if max_bytes is None else max_bytes,
+    )
+    files, file_names, labels_file = _files(path, None if labels is None else Path(labels))
+    parts = [_read_one(file, READERS, options) for file in files]
+    if labels_file is not None:
+        parts.append(_read_one(labels_file, LABEL_READERS, options))
+    elif label_column is not None and all(part.labels is None for part in parts):
+        found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
+        raise FileFormatError(
+            f"no file has a column {label_column!r} (label_column). Columns found: {found}."
+        )
+    parts, ids = joined(parts, join)
+    return Views(
+        arrays=tuple(array for part in parts for array in part.arrays),
+        names=tuple(names) if names is not None else _view_names(parts, file_names),
+        sample_ids=ids,
+        labels=parts[-1].labels if labels_file is not None else _agreed_labels(parts),
+    )
+
+
+def _files(path: object, labels: Path | None) -> tuple[list[Path], list[str] | None, Path | None]:
+    """Return the files to read, the names given to them if any, and the file of labels if any."""
+    if isinstance(path, Mapping):
+        names, files = [str(name) for name in path], [Path(file) for file in path.values()]
+    elif isinstance(path, str | os.PathLike):
+        if not Path(path).is_dir():
+            return [Path(path)], None, labels
+        files, labels = _files_in(Path(path), labels)
+        names = [_stem(file) for file in files]
+    elif isinstance(path, Sequence) and not isinstance(path, bytes):
+        files = [Path(file) for file in path]
+        names = [_stem(file) for file in files]
+    else:
+        raise TypeError(f"path: expected a path, several paths or a folder, got {type(path).__name__}.")
+    if not files:
+        raise ValueError("path: expected at least one file, got none.")
+    return files, names, labels
+
+
+def _files_in(folder: Path, labels: Path | None) -> tuple[list[Path], Path | None]:
+    visible = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    data = [file for file in visible if _extension(file, READERS) is not None]
+    if labels is None:
+        named = [file for file in data if is_label_key(_stem(file)) and _extension(file, LABEL_READERS)]
+        if len(named) > 1:
+            raise FileFormatError(
+                f"{folder}: more than one file could hold the labels: "
+                f"{', '.join(file.name for file in named)}. "
+                "Pass labels= to choose."
+            )
+        labels = named[0] if named else None
+    files = [file for file in data if labels is None or file.resolve() != labels.resolve()]
+    if not files:
+        found = ", ".join(file.name for file in visible[:8]) or "no files"
+        raise FileFormatError(
+            f"{folder}: no files with views in this folder. Expected {_known(READERS)}; found {found}."
+        )
+    return files, labels
+
+
+def _read_one(path: Path, readers: Mapping[str, Reader], options: Options) -> Part:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file.{_similar(path)}")
+    extension = _extension(path, readers)
+    if extension is None:
+        raise FileFormatError(f"{path}: cannot be read by its extension. Expected {_known(readers)}.")
+    if not path.is_file():
+        raise FileFormatError(f"{path}: expected a file, found a folder.")
+    if path.stat().st_size == 0:
+        raise FileFormatError(f"{path}: the file is empty (0 bytes).")
+    return readers[extension](path, options)
+
+
+def _extension(path: Path, readers: Mapping[str, Reader]) -> str | None:
+    return max((e for e in readers if path.name.lower().endswith(e)), key=len, default=None)
+
+
+def _known(readers: Mapping[str, Reader]) -> str:
+    return "one of " + ", ".join(readers)
+
+
+def _stem(path: Path) -> str:
+    extension = _extension(path, READERS)
+    return path.name[: -len(extension)] if extension else path.stem
+
+
+def _similar(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f" There is no folder {path.parent} either."
+    there = [file.name for file in path.parent.iterdir() if not file.name.startswith(".")]
+    close = get_close_matches(path.name, there, n=3)
+    return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
+def _view_names(parts: Sequence[Part], file_names: Sequence[str] | None) -> tuple[str, ...]:
+    if file_names is None:
+        return parts[0].names
+    with_views = [part for part in parts if part.arrays]
+    for part in with_views:
+        if len(part.arrays) > 1:
+            raise FileFormatError(
+                f"{part.source}: holds {len(part.arrays)} views; of several files, each must hold one. "
+                "Read it alone, or pass views_key=."
+            )
+    for i, name in enumerate(file_names):
+        if name in file_names[:i]:
+            sources = f"{with_views[file_names.index(name)].source} and {with_views[i].source}"
+            raise FileFormatError(f"{sources}: both views would be called {name!r}. Pass names= or a dict.")
+    return tuple(file_names)
+
+
+def _agreed_labels(parts: Sequence[Part]) -> np.ndarray | None:
+    labelled = [part for part in parts if part.labels is not None]
+    for part in labelled[1:]:
+        if not np.array_equal(part.labels, labelled[0].labels):  # type: ignore[arg-type]
+            raise FileFormatError(
+                f"{part.source}: its labels differ from those in {labelled[0].source}. "
+                "Pass labels= with the file of the right ones."
+            )
+    return labelled[0].labels if labelled else None

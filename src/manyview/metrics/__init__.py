@@ -1,0 +1,33 @@
+"""Scores that compare a clustering with known classes.
+
+:func:`clustering_scores` gives the seven that the multi-view literature prints; each is also there alone. All
+of them come from one sparse contingency table, so a million samples take about a second and nothing of size n
+x n exists.
+"""
+
+from manyview.metrics.matching import match_labels
+from manyview.metrics.scores import (
+    SCORES,
+    PairScores,
+    accuracy,
+    adjusted_rand,
+    clustering_scores,
+    normalized_mutual_info,
+    pair_scores,
+    purity,
+)
+from manyview.metrics.table import Contingency, contingency
+
+__all__ = [
+    "SCORES",
+    "Contingency",
+    "PairScores",
+    "accuracy",
+    "adjusted_rand",
+    "clustering_scores",
+    "contingency",
+    "match_labels",
+    "normalized_mutual_info",
+    "pair_scores",
+    "purity",
+]

@@ -1,0 +1,98 @@
+"""The best one-to-one matching between clusters and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+from manyview.metrics.table import Contingency, contingency
+
+
+def best_matching(counts: Contingency) -> tuple[np.ndarray, np.ndarray]:
+    """Pair classes with clusters so that the pairs hold as many samples as possible.
+
+    Solves ``max over one-to-one maps of the sum of table[class, cluster]``. The table stays sparse: where the
+    dense Hungarian method would need n_classes x n_clusters numbers, this needs one per pair that occurs.
+
+    Parameters
+    ----------
+    counts : Contingency
+        The counts, classes in rows.
+
+    Returns
+    -------
+    rows, columns : ndarray of int
+        Class ``rows[i]`` goes with cluster ``columns[i]``. Only pairs that share a sample are listed, so both
+        may be shorter than the number of classes and of clusters.
+    """
+    wide = counts.table.shape[0] <= counts.table.shape[1]
+    table = (counts.table if wide else counts.table.T).tocoo()
+    n_rows, n_columns = table.shape
+    # The sparse solver wants every row matched, through stored non-zeros only. A private spare column of
+    # weight 1 per row makes that possible, and one more on every count keeps the optimum: each row adds
+    # exactly 1.
+    spare = np.arange(n_rows)
+    weights = np.concatenate([table.data + 1.0, np.ones(n_rows)])
+    places = (np.concatenate([table.row, spare]), np.concatenate([table.col, n_columns + spare]))
+    graph = sp.coo_array((weights, places), shape=(n_rows, n_columns + n_rows)).tocsr()
+    rows, columns = min_weight_full_bipartite_matching(graph, maximize=True)
+    real = columns < n_columns
+    rows, columns = rows[real], columns[real]
+    return (rows, columns) if wide else (columns, rows)
+
+
+def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
+    """Give every cluster the name of the class that it matches best, one to one.
+
+    For plots and tables, where the arbitrary numbers of clusters get in the way. The partition stays the
+    same, so no score changes.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        ``y_pred`` in the words of ``y_true``. Clusters left without a class (there are more clusters than
+        classes, or the class left over shares no sample with them) get names of their own, largest cluster
+        first: the integers after the largest class where classes are numbers, else ``"unmatched 1"``,
+        ``"unmatched 2"``, ...
+
+    Examples
+    --------
+    >>> from manyview.metrics import match_labels
+    >>> match_labels([0, 0, 1, 1, 2, 2], [2, 2, 0, 0, 1, 1]).tolist()
+    [0, 0, 1, 1, 2, 2]
+    >>> match_labels(["a", "a", "a", "b"], [7, 7, 8, 9]).tolist()
+    ['a', 'a', 'unmatched 1', 'b']
+    """
+    counts = contingency(y_true, y_pred)
+    rows, columns = best_matching(counts)
+    n_left = len(counts.clusters) - len(columns)
+    left = np.setdiff1d(np.arange(len(counts.clusters)), columns)
+    left = left[np.argsort(-counts.cluster_sizes[left], kind="stable")]
+    names = np.concatenate([counts.classes, _new_names(counts.classes, n_left)])
+    name_of = np.empty(len(counts.clusters), dtype=np.intp)
+    name_of[columns] = rows
+    name_of[left] = len(counts.classes) + np.arange(n_left)
+    return names[name_of[counts.cluster_codes]]
+
+
+def _new_names(classes: np.ndarray, n_names: int) -> np.ndarray:
+    """Names that no class has, of the classes' own kind where that is numbers."""
+    if classes.dtype.kind in "biuf":
+        start = int(np.floor(classes.max())) + 1
+        return np.arange(
+            start, start + n_names, dtype=classes.dtype if classes.dtype.kind == "f" else np.int64
+        )
+    taken, names, number = set(classes.tolist()), list[str](), 0
+    while len(names) < n_names:
+        number += 1
+        if (name := f"unmatched {number}") not in taken:
+            names.append(name)
+    return np.array(names, dtype=classes.dtype if classes.dtype.kind == "O" else str)

@@ -1,0 +1,124 @@
+"""Shrinkage operators: each docstring states the problem that the function solves exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+    """``argmin_z ½(z - x)² + threshold·|z|``, elementwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> soft_threshold(np.array([3.0, -0.5]), 1.0)
+    array([ 2., -0.])
+    """
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
+
+
+def prox_lp(x: np.ndarray, threshold: float | np.ndarray, p: float, *, sweeps: int | None = None) -> np.ndarray:
+    """``argmin_z ½(z - x)² + threshold·|z|^p`` for ``0 < p <= 1``, elementwise (generalised soft threshold).
+
+    Below ``t₀ + λp·t₀^(p-1)`` with ``t₀ = (2λ(1-p))^(1/(2-p))`` zero wins. Above it the answer is the larger root of
+    ``t - |x| + λp·t^(p-1) = 0``.
+
+    Parameters
+    ----------
+    x : ndarray
+    threshold : float or ndarray
+        λ, not negative; broadcast against ``x``.
+    p : float
+        The exponent.
+    sweeps : int, optional
+        Find the root by that many fixed-point sweeps from ``|x|``, which leaves an error of up to 4 % just above the
+        cut (p = 0.9, four sweeps, as in the published program). Default: Newton's method to full accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prox_lp(np.array([2.0, -2.0, 1.4]), 1.0, 0.5).round(5)
+    array([ 1.60538, -1.60538,  0.     ])
+    """
+    if p == 1:
+        return soft_threshold(x, threshold)
+    magnitude, lam = np.broadcast_arrays(np.abs(x).astype(np.float64), np.asarray(threshold, dtype=np.float64))
+    t0 = (2 * lam * (1 - p)) ** (1 / (2 - p))
+    with np.errstate(divide="ignore", invalid="ignore"):  # λ = 0 gives 0·inf; nothing is shrunk then
+        cut = np.where(lam > 0, t0 + lam * p * t0 ** (p - 1), 0.0)
+    alive = magnitude > cut
+    y, lam = magnitude[alive], lam[alive]
+    t = y.copy()
+    if sweeps is not None:
+        for _ in range(sweeps):
+            t = y - lam * p * t ** (p - 1)
+    else:
+        # g(t) = t - y + λp·t^(p-1) is convex and increases right of the root, so Newton's steps from y fall
+        # monotonically onto it; twelve reach rounding error even at the cut.
+        for _ in range(12):
+            slope = 1 - lam * p * (1 - p) * t ** (p - 2)
+            t = t - (t - y + lam * p * t ** (p - 1)) / slope
+    shrunk = np.zeros(magnitude.shape)
+    shrunk[alive] = t
+    return np.sign(x) * shrunk
+
+
+@njit(nogil=True, cache=True)
+def squared_l12_thresholds(e: np.ndarray, weight: float) -> np.ndarray:
+    """Per column of ``e``, the θ of :func:`prox_squared_l12`: the root of ``θ = weight·Σ(|e| - θ)₊``.
+
+    Newton's method on a convex, piecewise linear function: θ rises from 0 and the set of entries above it shrinks,
+    so it ends, exactly, when no set changes. All columns go through the rows together, as the memory lies.
+    """
+    n, m = e.shape
+    theta = np.zeros(m)
+    before = np.full(m, n + 1)
+    moving = True
+    while moving:
+        mass = np.zeros(m)
+        count = np.zeros(m, dtype=np.int64)
+        for i in range(n):
+            for j in range(m):
+                value = abs(e[i, j])
+                if value > theta[j]:
+                    mass[j] += value
+                    count[j] += 1
+        moving = False
+        for j in range(m):
+            if count[j] < before[j] and count[j] > 0:
+                theta[j] = weight * mass[j] / (1.0 + weight * count[j])
+                before[j] = count[j]
+                moving = True
+    return theta
+
+
+def prox_squared_l12(e: np.ndarray, weight: float) -> np.ndarray:
+    """``argmin_X |X - E|²_F + weight·Σ_j (Σ_i |X_ij|)²``, column by column (note: no ½).
+
+    Every column is soft-thresholded at its own level (the exclusive lasso). On a row-stochastic matrix it evens out
+    how much each column, an anchor, is used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prox_squared_l12(np.array([[3.0], [1.0]]), 0.5).ravel()
+    array([2., 0.])
+    """
+    e = np.ascontiguousarray(e, dtype=np.float64)
+    return soft_threshold(e, squared_l12_thresholds(e, float(weight)))
+
+
+def prox_l21(w: np.ndarray, threshold: float) -> np.ndarray:
+    """``argmin_E ½|E - W|²_F + threshold·Σ_j |E_:j|₂``: columns are shortened, short ones vanish.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prox_l21(np.array([[3.0, 0.1], [4.0, 0.0]]), 1.0)
+    array([[2.4, 0. ],
+           [3.2, 0. ]])
+    """
+    length = np.linalg.norm(w, axis=0)
+    keep = np.divide(np.maximum(length - threshold, 0.0), length, out=np.zeros_like(length), where=length > 0)
+    return w * keep

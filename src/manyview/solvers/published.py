@@ -1,0 +1,341 @@
+"""The published solver: an augmented Lagrangian with growing penalties (paper, algorithm 1).
+
+``min |J|_Sp^p + α·Σ_v|E_v|₁ + β·tr(PᵀLP) + γ·Σ_v Σ_j (Σ_i|O_v,ij|)²``
+``s.t.  B_v = C_v + E_v,  C = J,  C = O,  C_v >= 0,  C_v·1 = 1,  PᵀP = I,  ξ in the simplex,  L = Σ_v L_v/ξ_v``
+
+The term with γ is not in the paper; the authors' program adds it. γ = 0 is the paper's objective (label f): O is then
+the C of the pass before and only damps the C-step, so that results are continuous in γ.
+
+======  ==================  ==============================================================================
+letter  shape               meaning
+======  ==================  ==============================================================================
+B       (V, n, m)           graphs between n samples and m anchors that the views give
+C       (V, n, m)           clean graphs, rows on the simplex
+E       (V, n, m)           errors, sparse in the sense of l₁
+J       (V, n, m)           copy of C that is low-rank across views, as a tensor
+O       (V, n, m)           copy of C whose anchors are evenly used
+P_U     (n, K)              smallest eigenvectors of L, the samples' part
+P_M     (m, K)              the anchors' part
+ξ       (V,)                view factors; a view counts 1/ξ_v
+Y1..3   (V, n, m)           multipliers of B = C + E, C = J, C = O
+μ ρ μ₃  scalars             penalties of the same three
+α β γ p scalars             weights of error, connectivity, evenness; exponent of the Schatten quasi-norm
+======  ==================  ==============================================================================
+
+Faithful to the authors' program rather than to the text where they differ: everything starts at zero, the order of the
+updates is C, J, O, E, P, β, ξ, multipliers, penalties start at 1e-4, the shrinkage takes four sweeps, and it stops after
+a fixed number of passes, far from convergence. Three slips of the program are *not* repeated: the last view's O stands in
+for every view's (:attr:`Settings.last_view_slip` brings it back), a conjugate pair of slices is shrunk twice when
+the transformed axis is odd, and slices are counted in 16 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numba import njit
+
+from manyview.engines import RowThreads
+from manyview.graphs.laplacian import leading_singular_vectors
+from manyview.proximal import prox_squared_l12, soft_threshold
+from manyview.proximal.simplex import project_row
+from manyview.tensor import prox_schatten
+from manyview.tensor.schatten import NormScale
+
+TENSOR_AXES = {"views": 0, "samples": 1, "anchors": 2}
+"""Which axis of the (views, samples, anchors) tensor is Fourier transformed."""
+
+_LARGEST_MU, _LARGEST_RHO = 1e11, 1e13
+# Views whose graphs are already disconnected have h_v = 0 up to rounding; a floor keeps 1/ξ_v finite.
+_SMALLEST_H = 1e-6
+_COMPONENT_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Constants of a run. The defaults are those of the authors' program on MSRC-v5."""
+
+    n_clusters: int
+    p: float = 0.9
+    noise_weight: float = 0.025  # α
+    sparsity_weight: float = 1e-4  # γ
+    tensor_axis: str = "samples"
+    norm_scale: NormScale = "code"
+    penalty_growth: float = 1.1  # η
+    shrinkage_sweeps: int | None = 4
+    degree_floor: float = float(np.finfo(np.float64).eps)
+    """What the program adds to an anchor's degree. It matters more than it seems: an anchor that one view has given up
+    while another still uses it is then pulled at by 1/√eps, so the views are driven to share the few anchors in use."""
+    last_view_slip: bool = False
+    """Repeat the program's slip: the C-step of every view uses the last view's O."""
+
+
+@dataclass
+class State:
+    """All variables, by the letters of the table above. Arrays are updated in place."""
+
+    B: np.ndarray
+    C: np.ndarray
+    E: np.ndarray
+    J: np.ndarray
+    O: np.ndarray  # noqa: E741
+    Y1: np.ndarray
+    Y2: np.ndarray
+    Y3: np.ndarray
+    P_U: np.ndarray
+    P_M: np.ndarray
+    xi: np.ndarray
+    beta: float
+    mu: float = 1e-4
+    rho: float = 1e-4
+    mu3: float = 1e-4
+    n_iter: int = 0
+
+
+@dataclass(frozen=True)
+class History:
+    """What happened, one entry per pass."""
+
+    objective: list[float] = field(default_factory=list)
+    noise_residual: list[float] = field(default_factory=list)  # max|B - C - E|
+    tensor_residual: list[float] = field(default_factory=list)  # max|C - J|
+    connectivity_weight: list[float] = field(default_factory=list)  # β
+    view_weights: list[np.ndarray] = field(default_factory=list)  # ∝ 1/ξ
+
+    def append(self, **values: object) -> None:
+        """Add one value to every list."""
+        for entry in fields(self):
+            getattr(self, entry.name).append(values[entry.name])
+
+
+def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: float) -> State:
+    """All variables zero, equal view factors, P from the input graphs.
+
+    Parameters
+    ----------
+    graphs : ndarray of shape (V, n, m)
+        The input graphs B, kept and not changed.
+    settings : Settings
+    connectivity_weight : float
+        The first β.
+    """
+    zeros = lambda: np.zeros_like(graphs)  # noqa: E731
+    state = State(
+        B=graphs,
+        # The program starts C at zero and takes P and the degrees of the first pass from B. The first C-step uses no
+        # more of C than these degrees, so this is the same.
+        C=graphs.copy(),
+        E=zeros(),
+        J=zeros(),
+        O=zeros(),
+        Y1=zeros(),
+        Y2=zeros(),
+        Y3=zeros(),
+        P_U=np.empty(0),
+        P_M=np.empty(0),
+        xi=np.full(len(graphs), 1 / len(graphs)),
+        beta=float(connectivity_weight),
+    )
+    update_eigenvectors(state, settings)
+    return state
+
+
+def update(state: State, settings: Settings, threads: RowThreads, history: History) -> None:
+    """One pass over all blocks of variables, in the order of the authors' program."""
+    update_graphs(state, settings, threads)
+    rank_term = update_low_rank(state, settings, threads)
+    even_term = update_even(state, settings, threads)
+    noise_term = update_errors(state, settings, threads)
+    singular_values = update_eigenvectors(state, settings)
+    update_connectivity_weight(state, settings, singular_values)
+    connectivity_term = update_view_factors(state, settings)
+    noise_residual, tensor_residual = update_multipliers(state, settings, threads)
+    state.n_iter += 1
+    history.append(
+        objective=rank_term + noise_term + state.beta * connectivity_term + even_term,
+        noise_residual=noise_residual,
+        tensor_residual=tensor_residual,
+        connectivity_weight=state.beta,
+        view_weights=view_weights(state.xi),
+    )
+
+
+def run(
+    graphs: np.ndarray,
+    settings: Settings,
+    *,
+    connectivity_weight: float = 10.0,
+    max_iter: int = 52,
+    tol: float = 0.0,
+    n_threads: int | None = None,
+    on_pass: Callable[[State, History], None] | None = None,
+) -> tuple[State, History]:
+    """Solve from the start.
+
+    Parameters
+    ----------
+    graphs : ndarray of shape (V, n, m)
+        Row-stochastic input graphs.
+    settings : Settings
+    connectivity_weight : float
+        The first β; the program's rule moves it from there.
+    max_iter : int
+        Passes. The authors' program makes 52.
+    tol : float
+        Stop earlier once both residuals are below it.
+    n_threads : int, optional
+        Default: all cores. The result does not depend on it.
+    on_pass : callable, optional
+        Called with state and history after each pass.
+    """
+    history = History()
+    with RowThreads(n_threads) as threads:
+        state = init_state(graphs, settings, connectivity_weight)
+        while state.n_iter < max_iter:
+            update(state, settings, threads, history)
+            if on_pass is not None:
+                on_pass(state, history)
+            if max(history.noise_residual[-1], history.tensor_residual[-1]) < tol:
+                break
+    return state, history
+
+
+def consensus(state: State) -> np.ndarray:
+    """The graph that the clusters are read from: the C_v weighted by 1/ξ_v (paper, last line of algorithm 1)."""
+    weights = view_weights(state.xi)
+    return np.einsum("v,vij->ij", weights, state.C)
+
+
+def view_weights(xi: np.ndarray) -> np.ndarray:
+    """How much each view counts, summing to 1: proportional to 1/ξ_v."""
+    return (1 / xi) / (1 / xi).sum()
+
+
+def scale_by_degree(graph: np.ndarray, settings: Settings) -> np.ndarray:
+    """``D_M^-½`` of one view's graph, for its m anchors. Rows sum to 1, so D_U is the identity."""
+    return 1 / np.sqrt(graph.sum(axis=0) + settings.degree_floor)
+
+
+def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None:
+    """C-step, paper eq. (t9): project the weighted mean of all that pulls at C_v onto the simplex, row by row.
+
+    Exact for lagged degrees D_M: they depend on C_v, but count as constants.
+    """
+    total = state.rho + state.mu + state.mu3
+    for v in range(len(state.C)):
+        scale = scale_by_degree(state.C[v], settings)
+        pull = state.P_M * (2 * state.beta / state.xi[v] * scale)[:, None]
+        even = state.O[-1 if settings.last_view_slip else v]
+
+        def step(rows: slice, v: int = v, pull: np.ndarray = pull, even: np.ndarray = even) -> None:
+            target = state.P_U[rows] @ pull.T  # 2β·H_v
+            target += state.rho * state.J[v, rows] - state.Y2[v, rows]  # ρ·G_v
+            target += state.mu * (state.B[v, rows] - state.E[v, rows]) + state.Y1[v, rows]  # μ·Q_v
+            target += state.mu3 * even[rows] - state.Y3[v, rows]
+            target /= total
+            _project_rows(target, state.C[v, rows])
+
+        threads.map(step, state.C.shape[1])
+
+
+@njit(nogil=True, cache=True)
+def _project_rows(target: np.ndarray, out: np.ndarray) -> None:
+    for i in range(target.shape[0]):
+        project_row(target[i], 1.0, out[i])
+
+
+def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> float:
+    """J-step, paper eq. (o4) with Y2 for the misprinted Y1; returns ``|J|_Sp^p``."""
+    state.J, norm = prox_schatten(
+        state.C + state.Y2 / state.rho,
+        1 / state.rho,
+        settings.p,
+        TENSOR_AXES[settings.tensor_axis],
+        norm_scale=settings.norm_scale,
+        sweeps=settings.shrinkage_sweeps,
+        workers=threads.n_threads,
+    )
+    return norm
+
+
+def update_even(state: State, settings: Settings, threads: RowThreads) -> float:
+    """O-step, not in the paper: the prox of the squared l_{1,2} norm; returns its weighted value."""
+    weight = 2 * settings.sparsity_weight / state.mu3
+    loads = 0.0
+    for v in range(len(state.C)):
+        even, target = state.O[v], state.C[v] + state.Y3[v] / state.mu3
+
+        def step(columns: slice, even: np.ndarray = even, target: np.ndarray = target) -> float:
+            even[:, columns] = prox_squared_l12(target[:, columns], weight)
+            return float((np.abs(even[:, columns]).sum(axis=0) ** 2).sum())
+
+        loads += sum(threads.map(step, target.shape[1]))
+    return settings.sparsity_weight * loads
+
+
+def update_errors(state: State, settings: Settings, threads: RowThreads) -> float:
+    """E-step, paper eq. (E1): soft threshold at α/μ; returns ``α·Σ_v|E_v|₁``."""
+
+    def step(rows: slice) -> float:
+        part = np.s_[:, rows]
+        target = state.B[part] - state.C[part] + state.Y1[part] / state.mu
+        state.E[part] = soft_threshold(target, settings.noise_weight / state.mu)
+        return float(np.abs(state.E[part]).sum())
+
+    return settings.noise_weight * sum(threads.map(step, state.C.shape[1]))
+
+
+def update_eigenvectors(state: State, settings: Settings) -> np.ndarray:
+    """P-step, paper eq. (P-1) and lemma 1: leading singular vectors of W; returns its K + 1 largest values."""
+    W = np.zeros(state.C.shape[1:])
+    for graph, factor in zip(state.C, state.xi, strict=True):
+        W += graph * (scale_by_degree(graph, settings) / factor)
+    u, values, v = leading_singular_vectors(W, settings.n_clusters, settings.n_clusters + 1)
+    state.P_U, state.P_M = u / np.sqrt(2), v / np.sqrt(2)
+    return values
+
+
+def update_connectivity_weight(state: State, settings: Settings, singular_values: np.ndarray) -> None:
+    """β-step, not in the paper: double it for too few components, halve it for too many.
+
+    The program compares the singular values of W with K and K + 1, as if W were normalised. But W is weighted by
+    1/ξ_v, so the values exceed these bounds from the start, and β is halved in every pass: after thirty passes the
+    connectivity term is gone.
+    """
+    k = settings.n_clusters
+    if singular_values[:k].sum() < k - _COMPONENT_TOLERANCE:
+        state.beta *= 2
+    elif singular_values.sum() > k + 1 - _COMPONENT_TOLERANCE:
+        state.beta /= 2
+
+
+def update_view_factors(state: State, settings: Settings) -> float:
+    """ξ-step, paper eq. (s-c): ``ξ_v = h_v/Σh`` with ``h_v² = tr(PᵀL_vP)``; returns ``Σ_v h_v²/ξ_v``."""
+    norm = (state.P_U**2).sum() + (state.P_M**2).sum()
+    h = np.empty(len(state.C))
+    for v, graph in enumerate(state.C):
+        overlap = state.P_U * (graph @ (scale_by_degree(graph, settings)[:, None] * state.P_M))
+        h[v] = np.sqrt(max(norm - 2 * overlap.sum(), _SMALLEST_H**2))
+    state.xi = h / h.sum()
+    return float((h**2 / state.xi).sum())
+
+
+def update_multipliers(state: State, settings: Settings, threads: RowThreads) -> tuple[float, float]:
+    """Multipliers and penalties; returns the residuals ``max|B - C - E|`` and ``max|C - J|``."""
+
+    def step(rows: slice) -> tuple[float, float]:
+        part = np.s_[:, rows]
+        noise = state.B[part] - state.C[part] - state.E[part]
+        tensor = state.C[part] - state.J[part]
+        state.Y1[part] += state.mu * noise
+        state.Y2[part] += state.rho * tensor
+        state.Y3[part] += state.mu3 * (state.C[part] - state.O[part])
+        return float(np.abs(noise).max()), float(np.abs(tensor).max())
+
+    residuals = np.array(threads.map(step, state.C.shape[1])).max(axis=0)
+    state.mu = min(state.mu * settings.penalty_growth, _LARGEST_MU)
+    state.rho = min(state.rho * settings.penalty_growth, _LARGEST_RHO)
+    state.mu3 = min(state.mu3 * settings.penalty_growth, _LARGEST_MU)
+    return float(residuals[0]), float(residuals[1])

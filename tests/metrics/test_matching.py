@@ -1,0 +1,59 @@
+"""The matching of clusters to classes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from manyview.metrics import accuracy, clustering_scores, contingency, match_labels
+from manyview.metrics.matching import best_matching
+
+labellings = st.integers(1, 40).flatmap(
+    lambda n: st.tuples(*[st.lists(st.integers(0, 9), min_size=n, max_size=n) for _ in range(2)])
+)
+
+
+@given(labellings)
+def test_as_good_as_the_dense_hungarian_method(labels):
+    counts = contingency(*labels)
+    table = counts.table.toarray()
+    rows, columns = best_matching(counts)
+    assert len(set(rows.tolist())) == len(set(columns.tolist())) == len(rows)
+    assert (table[rows, columns] > 0).all()
+    assert table[rows, columns].sum() == table[linear_sum_assignment(table, maximize=True)].sum()
+
+
+@pytest.mark.parametrize(("n_classes", "n_clusters"), [(400, 400), (7, 900), (900, 7)])
+def test_large_tables_against_the_dense_hungarian_method(n_classes, n_clusters):
+    rng = np.random.default_rng(0)
+    true, pred = rng.integers(n_classes, size=5000), rng.integers(n_clusters, size=5000)
+    table = contingency(true, pred).table.toarray()
+    best = table[linear_sum_assignment(table, maximize=True)].sum()
+    assert accuracy(true, pred) == pytest.approx(best / 5000, abs=1e-15)
+
+
+@given(labellings)
+def test_relabelling_shows_the_accuracy_and_keeps_the_partition(labels):
+    true, pred = labels
+    matched = match_labels(true, pred)
+    assert np.mean(matched == np.array(true)) == pytest.approx(accuracy(true, pred), abs=1e-12)
+    assert set(clustering_scores(pred, matched).values()) == {1.0}
+
+
+def test_clusters_without_a_class_get_names_of_their_own():
+    assert match_labels([1, 1, 1, 1, 1, 1, 1], [5, 5, 5, 3, 4, 4, 5]).tolist() == [1, 1, 1, 3, 2, 2, 1]
+    assert match_labels([0.5, 0.5, 0.5], [9, 9, 1]).tolist() == [0.5, 0.5, 1.0]
+    assert match_labels([True, True, False], [0, 1, 2]).tolist().count(2) == 1
+    names = match_labels(["unmatched 1", "b", "b"], [0, 1, 2]).tolist()
+    assert names[0] == "unmatched 1"
+    assert sorted(names[1:]) == ["b", "unmatched 2"]
+
+
+def test_a_cluster_that_shares_nothing_with_the_class_left_over_is_not_called_after_it():
+    # class "b" is spread over nothing but cluster 0, which "a" wins; cluster 1 is all "a"
+    assert match_labels(["a", "a", "a", "b", "a"], [0, 0, 0, 0, 1]).tolist() != ["a", "a", "a", "a", "b"]
+
+
+def test_mixed_classes():
+    assert match_labels(["x", 1, 1, "x"], [0, 4, 4, 0]).tolist() == ["x", 1, 1, "x"]
