@@ -75,7 +75,7 @@ def check_scheme(url: str) -> None:
 
 
 def _opener() -> request.OpenerDirector:
-    """urllib without the schemes we do not allow; a redirection cannot reach them either."""
+    """Open addresses of the allowed schemes only; a redirection cannot reach others either."""
     opener = request.OpenerDirector()
     for handler in (
         request.ProxyHandler,

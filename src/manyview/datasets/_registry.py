@@ -1,4 +1,4 @@
-"""The named datasets. Data only: how they are found and read is in ``fetch.py``.
+"""The named datasets, here those of the TBGL paper. Data only: ``fetch.py`` finds and reads them.
 
 Facts with a checksum were read from the file that has it. The others are what the TBGL paper states,
 corrected where the origin contradicts it (see the notes).
@@ -6,25 +6,12 @@ corrected where the origin contradicts it (see the notes).
 
 from __future__ import annotations
 
+from manyview.datasets._registry_others import COLLECTION, OTHERS, REUTERS_CITATION, REUTERS_ORIGIN
 from manyview.datasets.info import DatasetInfo
 
-_COLLECTION = "a file of this name is in the GitHub repository ChuanbinZhang/Multi-view-datasets"
 _AUTHORS = "in the GitHub repository xdweixia/TBGL-MVC of the authors of TBGL"
-_REUTERS_CITATION = (
-    "Amini, Usunier, Goutte: Learning from multiple partially observed views - an application to "
-    "multilingual text categorization. NIPS 2009."
-)
-_REUTERS_ORIGIN = (
-    "the Reuters RCV1/RCV2 Multilingual, Multiview Text Categorization Test collection, "
-    "dataset 259 of the UCI Machine Learning Repository"
-)
-_BBC_CITATION = (
-    "Greene, Cunningham: Practical solutions to the problem of diagonal dominance in kernel document "
-    "clustering. ICML 2006."
-)
-_BBC_ORIGIN = f"the synthetic multi-view text datasets at mlg.ucd.ie/datasets/segment.html; {_COLLECTION}"
 
-_ENTRIES = (
+_PAPER = (
     DatasetInfo(
         name="MSRC-v5",
         description="Photographs of 7 kinds of objects, described by five image features.",
@@ -32,7 +19,7 @@ _ENTRIES = (
         n_classes=7,
         views=(("cm", 24), ("hog", 576), ("gist", 512), ("lbp", 256), ("cent", 254)),
         file_name="MSRC-v5.mat",
-        origin=f"the Microsoft Research Cambridge object images; {_COLLECTION}, and dataset/MSRC.mat {_AUTHORS}",
+        origin=f"the Microsoft Research Cambridge images; {COLLECTION}, and dataset/MSRC.mat {_AUTHORS}",
         citation="Winn, Jojic: LOCUS: learning object classes with unsupervised segmentation. ICCV 2005.",
         sha256="3b3adfad0b4e484cef1c1ecd64ec887ddde9f7655ed638e2fee1f047ae2c9ff0",
         sorted_by_class=True,
@@ -40,8 +27,8 @@ _ENTRIES = (
     ),
     DatasetInfo(
         name="Handwritten4",
-        description="Digits cut from Dutch utility maps: Fourier, profile, Zernike and morphological
-        features.", n_samples=2000,
+        description="Digits from Dutch utility maps: Fourier, profile, Zernike and morphological features.",
+        n_samples=2000,
         n_classes=10,
         views=(("fou", 76), ("fac", 216), ("zer", 47), ("mor", 6)),
         file_name="Handwritten4.mat",
@@ -92,10 +79,10 @@ _ENTRIES = (
         n_classes=31,
         views=(("ch", 64), ("cm", 225), ("corr", 144), ("edh", 73), ("wt", 128)),
         file_name="NUS-WIDE.mat",
-        origin="NUS-WIDE-OBJECT of the Lab for Media Search, National University of Singapore
-        (lms.comp.nus.edu.sg)", citation="Chua et al.: NUS-WIDE: a real-world web image database. ACM CIVR
-        2009.", in_paper=True,
-        note="Files with one column more in each view (65, 226, 145, 74, 129) are about.",
+        origin="NUS-WIDE-OBJECT of the Lab for Media Search (lms.comp.nus.edu.sg), Singapore",
+        citation="Chua et al.: NUS-WIDE: a real-world web image database. ACM CIVR 2009.",
+        in_paper=True,
+        note="Files with one column more in each view (65, 226, 145, 74, 129) exist too.",
     ),
     DatasetInfo(
         name="Reuters",
@@ -110,144 +97,15 @@ _ENTRIES = (
             ("spanish", 11547),
         ),
         file_name="Reuters.mat",
-        origin=_REUTERS_ORIGIN,
-        citation=_REUTERS_CITATION,
+        origin=REUTERS_ORIGIN,
+        citation=REUTERS_CITATION,
         in_paper=True,
         note=(
             "The paper prints 21,513 English words, the collection has 21,531. The collection lists 24,893 "
             "French and 34,279 German words, so columns without any document may have been left out."
         ),
     ),
-    DatasetInfo(
-        name="ORL",
-        description="Ten photographs each of 40 faces.",
-        n_samples=400,
-        n_classes=40,
-        views=(("view0", 512), ("view1", 59), ("view2", 864), ("view3", 254)),
-        file_name="ORL.mat",
-        origin="features computed from the ORL face database (AT&T Laboratories Cambridge)",
-        citation="Samaria, Harter: Parameterisation of a stochastic model for human face identification.
-        1994.", sha256="1ec6bc9c24ab158cf1680a002d33f436ce63e933600350cea80b119e4f8b6525",
-        sorted_by_class=True,
-        note="The file does not name its features, so the views have numbers.",
-    ),
-    DatasetInfo(
-        name="3Sources",
-        description="Stories that three news services reported, as word counts.",
-        n_samples=169,
-        n_classes=6,
-        views=(("bbc", 3560), ("guardian", 3631), ("reuters", 3068)),
-        file_name="3Sources.mat",
-        origin=f"the 3Sources collection at mlg.ucd.ie/datasets/3sources.html; {_COLLECTION}",
-        citation=(
-            "Greene, Cunningham: A matrix factorization approach for integrating multiple data views. "
-            "ECML PKDD 2009."
-        ),
-        sha256="8a94f0e554c5782bc87561314f1bad8ca206910125734f4dbe2492956528c9ae",
-        sorted_by_class=False,
-    ),
-    DatasetInfo(
-        name="BBCSport",
-        description="Sports news, each article cut into two segments of text.",
-        n_samples=544,
-        n_classes=5,
-        views=(("segment1", 3183), ("segment2", 3203)),
-        file_name="BBCSport.mat",
-        origin=_BBC_ORIGIN,
-        citation=_BBC_CITATION,
-        sha256="98dbf2c405c132cc7e6558fd5da904626e7069915c510392e71baeaf4925d708",
-        sorted_by_class=True,
-        note="Has duplicate rows.",
-    ),
-    DatasetInfo(
-        name="BBC4view",
-        description="News, each article cut into four segments of text; sparse.",
-        n_samples=685,
-        n_classes=5,
-        views=(("segment1", 4659), ("segment2", 4633), ("segment3", 4665), ("segment4", 4684)),
-        file_name="BBC4view.mat",
-        origin=_BBC_ORIGIN,
-        citation=_BBC_CITATION,
-        sha256="d126e551266aa0e8c6883b29a6468b3c09739c2ef61dde2df3b78179f42080bd",
-        sorted_by_class=True,
-    ),
-    DatasetInfo(
-        name="Reuters600",
-        description="A sample of Reuters, a hundred documents of each class; sparse.",
-        n_samples=600,
-        n_classes=6,
-        views=(
-            ("english", 21531),
-            ("french", 24892),
-            ("german", 34251),
-            ("italian", 15506),
-            ("spanish", 11547),
-        ),
-        file_name="Reuters600.mat",
-        origin=_REUTERS_ORIGIN,
-        citation=_REUTERS_CITATION,
-        sha256="9697e1869131985105d3b7318abb0c62482f7db9d90980d00c67643271dd61ab",
-        sorted_by_class=False,
-    ),
-    DatasetInfo(
-        name="Reuters-1200",
-        description="A sample of Reuters, two hundred documents of each class, 2,000 words a language;
-        dense.", n_samples=1200,
-        n_classes=6,
-        views=(("english", 2000), ("french", 2000), ("german", 2000), ("spanish", 2000), ("italian", 2000)),
-        file_name="Reuters-1200.mat",
-        origin=f"{_REUTERS_ORIGIN}; {_COLLECTION}",
-        citation=_REUTERS_CITATION,
-        sha256="cf549b72a66d7418a639a940899993c052bab9ec868fd493451cf85cd0d81d14",
-        sorted_by_class=True,
-        note="The order of the languages is the one that the collection of files states.",
-    ),
-    DatasetInfo(
-        name="100Leaves",
-        description="Sixteen leaves each of a hundred plant species.",
-        n_samples=1600,
-        n_classes=100,
-        views=(("margin", 64), ("shape", 64), ("texture", 64)),
-        file_name="100Leaves.mat",
-        origin=(
-            "One-hundred plant species leaves, dataset 241 of the UCI Machine Learning Repository; "
-            f"{_COLLECTION}"
-        ),
-        citation=(
-            "Mallah, Cope, Orwell: Plant leaf classification using probabilistic integration of shape, "
-            "texture and margin features. 2013."
-        ),
-        sha256="4af6d9f6588a720df763580d273dc08014476ac5f64570b0bada8b63b9952f45",
-        sorted_by_class=True,
-        note="The names of the views follow from their values: two histograms, and outlines between them.",
-    ),
-    DatasetInfo(
-        name="Scene_15",
-        description="Photographs of 15 kinds of scenes, indoors and outdoors.",
-        n_samples=4485,
-        n_classes=15,
-        views=(("view0", 20), ("view1", 59), ("view2", 40)),
-        file_name="Scene_15.mat",
-        origin="features computed from the fifteen scene categories",
-        citation="Lazebnik, Schmid, Ponce: Beyond bags of features. CVPR 2006.",
-        sha256="ec33b5e1f53eea04ccacc8b7bdfc6091ed490b04214eb41fd83c05a0a173221f",
-        sorted_by_class=True,
-        note="The literature disagrees on which features these are (GIST, PHOG, LBP), so the views have
-        numbers.",
-    ),
-    DatasetInfo(
-        name="WebKB",
-        description="Web pages of four universities, courses against the rest: links to the page and its
-        text.", n_samples=1051,
-        n_classes=2,
-        views=(("anchor", 1840), ("content", 3000)),
-        file_name="WebKB.mat",
-        origin=f"the WebKB course pages; {_COLLECTION}",
-        citation="Blum, Mitchell: Combining labeled and unlabeled data with co-training. COLT 1998.",
-        sha256="a1a3e7c50dac79ade224d556e1ff371a190fbb56c174eadfe05bad74bcec52ea",
-        sorted_by_class=True,
-    ),
 )
 
-DATASETS: dict[str, DatasetInfo] = {entry.name: entry for entry in _ENTRIES}
+DATASETS: dict[str, DatasetInfo] = {entry.name: entry for entry in (*_PAPER, *OTHERS)}
 """All named datasets, those of the paper first."""

@@ -19,13 +19,14 @@ def load_digits_views() -> Views:
     Returns
     -------
     Views
-        ``pixels`` (64): grey values from 0 to 16.
-        ``gradients`` (72): histograms of the direction of the brightness gradient, 8 directions in each of 3
-        x 3 overlapping cells.
-        ``fourier`` (24): magnitudes of the low spatial frequencies, which do not change under circular
-        shifts. ``profiles`` (46): sums of the grey values along rows, columns and both diagonals.
-        ``moments`` (25): magnitudes of the Zernike moments up to order 8, which hardly change under rotation.
-        ``labels`` hold the digits.
+        With the digits in ``labels``, and the views
+
+        - ``pixels`` (64): grey values from 0 to 16;
+        - ``gradients`` (72): histograms of the direction of the brightness gradient, 8 directions in each of
+          3 x 3 overlapping cells;
+        - ``fourier`` (24): magnitudes of the low spatial frequencies, unchanged by circular shifts;
+        - ``profiles`` (46): sums of the grey values along rows, columns and both diagonals;
+        - ``moments`` (25): magnitudes of the Zernike moments up to order 8, hardly changed by rotation.
 
     Examples
     --------

@@ -177,9 +177,10 @@ def _get(
 def _help(info: DatasetInfo, path: Path) -> str:
     """Where the file comes from and what to put where."""
     checksum = f"SHA-256 {info.sha256}" if info.sha256 else "its checksum is not known to us"
+    address = "url=" if info.sha256 else "url= and sha256="
     return (
-        f"The data come from {info.origin}. Put the file into {path.parent} as {info.file_name} ({checksum}), "
-        "name the folder that has it with data_home= or MANYVIEW_DATA, or pass url=."
+        f"The data come from {info.origin}. Put the file into {path.parent} as {info.file_name} "
+        f"({checksum}), name the folder that has it with data_home= or MANYVIEW_DATA, or pass {address}."
     )
 
 
@@ -187,8 +188,9 @@ def _as_described(views: Views, info: DatasetInfo, path: Path, verify: bool) -> 
     """Name the views by the registry, if the file holds what the registry says."""
     if verify and (views.n_samples, len(views)) != (info.n_samples, len(info.views)):
         raise DatasetError(
-            f"{info.name}: expected {info.n_samples} samples in {len(info.views)} views, got {views.n_samples} in "
-            f"{len(views)} from {path}; it is another dataset. Pass verify=False to read it as it is."
+            f"{info.name}: expected {info.n_samples} samples in {len(info.views)} views, "
+            f"got {views.n_samples} in {len(views)} from {path}; it is another "
+            "dataset. Pass verify=False to read it as it is."
         )
     if len(views) != len(info.views):
         return views

@@ -69,15 +69,15 @@ def make_multiview(
     """
     if shape not in SHAPES:
         raise ValueError(f"shape: expected one of {', '.join(map(repr, SHAPES))}, got {shape!r}.")
-    for name, value, least in (("n_clusters", n_clusters, 1), ("n_samples", n_samples, n_clusters)):
-        if value < least:
-            raise ValueError(f"{name}: expected at least {least}, got {value}.")
-    for name, value, least in (
+    limits: tuple[tuple[str, float, int], ...] = (
+        ("n_clusters", n_clusters, 1),
+        ("n_samples", n_samples, n_clusters),
         ("n_views", n_views, 0),
         ("n_noise_views", n_noise_views, 0),
         ("noise", noise, 0),
-    ):
-        if not value >= least:
+    )
+    for name, value, least in limits:
+        if not value >= least:  # also true of NaN
             raise ValueError(f"{name}: expected at least {least}, got {value}.")
     if n_views + n_noise_views == 0:
         raise ValueError("n_views: expected at least one view, informative or noise, got none.")

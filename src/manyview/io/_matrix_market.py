@@ -1,4 +1,7 @@
-"""Matrix Market files, ``.mtx`` and ``.mtx.gz``: one view each, kept sparse where the file is."""
+"""Matrix Market files, ``.mtx`` and ``.mtx.gz``: one view each, kept sparse where the file is.
+
+Read here and not by SciPy, whose compiled reader can crash the interpreter on a file that is cut short.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,117 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-import scipy.io
+import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io._common import DEFLATE_RATIO, Options, Part, check_size, checked_csr, reading
 
+_DTYPES = {"real": np.float64, "double": np.float64, "integer": np.int64, "pattern": np.float64}
+_MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
+"""Symmetry -> the sign with which an entry below the diagonal stands above it too; 0 if it does not."""
+
 _BYTES_PER_ENTRY = 24  # two indices and a value, 8 bytes each
+_LONGEST_LINE = 2**16
 
 
 def read_mtx(path: Path, options: Options) -> Part:
     """Read one view."""
     zipped = path.suffix.lower() == ".gz"
     opener: Any = gzip.open if zipped else open
-    with opener(path, "rb") as stream, reading(path, "a Matrix Market file"):
-        n_rows, n_columns, n_entries, *_ = scipy.io.mminfo(stream)
-        # Every entry takes two bytes of text or more; a symmetric file holds about half of them.
-        if n_entries > path.stat().st_size * (DEFLATE_RATIO if zipped else 1):
+    with opener(path, "rt", encoding="latin-1") as lines, reading(path, "a Matrix Market file"):
+        sparse, field, symmetry = _read_banner(path, lines)
+        sizes = _read_sizes(lines, 3 if sparse else 2)
+        shape = sizes[:2]
+        if symmetry != "general" and shape[0] != shape[1]:
             raise FileFormatError(
-                f"{path}: the header announces {n_rows} x {n_columns} with {n_entries:,} entries, "
-                "more than the file can hold."
+                f"{path}: announced as {symmetry}, but {shape[0]} x {shape[1]} is not square."
+            )
+        n_entries = sizes[2] if sparse else _n_dense_entries(shape, symmetry)
+        # Every entry takes two bytes of text or more.
+        if min(shape) < 1 or 2 * n_entries > path.stat().st_size * (DEFLATE_RATIO if zipped else 1):
+            raise FileFormatError(
+                f"{path}: the header announces {shape[0]} x {shape[1]} with {n_entries:,} entries, "
+                "which is an empty matrix or more than the file can hold."
             )
         check_size(path, _BYTES_PER_ENTRY * n_entries, options.max_bytes)
-        stream.seek(0)
-        matrix: Any = scipy.io.mmread(stream)
-        if min(matrix.shape) == 0:
-            raise FileFormatError(f"{path}: the matrix is empty, {n_rows} x {n_columns}.")
-        if sp.issparse(matrix):
-            matrix = checked_csr(matrix, path, options.max_bytes)
-    return Part(str(path), (matrix,), (path.name[: -len(".mtx.gz" if zipped else ".mtx")],))
+        entries = _read_entries(path, lines, n_entries, (2 if sparse else 0) + (field != "pattern"))
+        whole = entries if field == "integer" else entries[:, : 2 if sparse else 0]
+        if (whole != np.round(whole)).any():
+            raise FileFormatError(
+                f"{path}: expected whole numbers, found fractions among the indices or values."
+            )
+        values = entries[:, -1].astype(_DTYPES[field]) if field != "pattern" else np.ones(n_entries)
+        if sparse:
+            matrix = _sparse(entries, values, shape, _MIRRORED[symmetry])
+            return Part(str(path), (checked_csr(matrix, path, options.max_bytes),), (_name(path),))
+        return Part(str(path), (_dense(values, shape, _MIRRORED[symmetry]),), (_name(path),))
+
+
+def _read_banner(path: Path, lines: Any) -> tuple[bool, str, str]:
+    words = lines.readline(_LONGEST_LINE).lower().split()
+    known = (
+        len(words) == 5 and words[:2] == ["%%matrixmarket", "matrix"] and words[2] in ("coordinate", "array")
+    )
+    if not known or words[3] not in _DTYPES or words[4] not in _MIRRORED:
+        raise FileFormatError(
+            f"{path}: expected a first line like '%%MatrixMarket matrix coordinate real general', "
+            f"found {' '.join(words)[:80]!r}. Fields: {', '.join(_DTYPES)}; "
+            f"symmetries: {', '.join(_MIRRORED)}."
+        )
+    return words[2] == "coordinate", words[3], words[4]
+
+
+def _read_sizes(lines: Any, n_sizes: int) -> tuple[int, ...]:
+    """Skip comments and empty lines; the first other line holds the sizes."""
+    line = "%"
+    while line.startswith("%") or line.isspace():
+        line = lines.readline(_LONGEST_LINE)
+    sizes = tuple(map(int, line.split()))
+    if len(sizes) != n_sizes or min(sizes) < 0:
+        raise ValueError(f"expected {n_sizes} sizes after the comments, found {line.strip()[:80]!r}")
+    return sizes
+
+
+def _n_dense_entries(shape: tuple[int, ...], symmetry: str) -> int:
+    if symmetry == "general":
+        return shape[0] * shape[1]
+    below = shape[0] * (shape[0] - 1) // 2
+    return below + shape[0] if symmetry == "symmetric" else below
+
+
+def _read_entries(path: Path, lines: Any, n_entries: int, n_columns: int) -> np.ndarray:
+    if n_entries == 0:
+        return np.empty((0, n_columns))
+    entries = np.loadtxt(lines, comments="%", ndmin=2, max_rows=n_entries + 1)
+    if entries.shape != (n_entries, n_columns):
+        found = "more" if len(entries) > n_entries else f"{len(entries):,}"
+        raise FileFormatError(
+            f"{path}: the header announces {n_entries:,} entries of {n_columns} number(s) each; "
+            f"the file holds {found}, of {entries.shape[1]}."
+        )
+    return entries
+
+
+def _sparse(entries: np.ndarray, values: np.ndarray, shape: tuple[int, ...], sign: int) -> sp.coo_array:
+    rows, columns = entries[:, 0].astype(np.int64) - 1, entries[:, 1].astype(np.int64) - 1
+    if sign:
+        off = rows != columns
+        rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])
+        values = np.concatenate([values, sign * values[off]])
+    return sp.coo_array((values, (rows, columns)), shape=(shape[0], shape[1]))
+
+
+def _dense(values: np.ndarray, shape: tuple[int, ...], sign: int) -> np.ndarray:
+    if not sign:
+        return values.reshape(shape, order="F")
+    matrix = np.zeros(shape, dtype=values.dtype)
+    # The lower triangle by columns is the upper one by rows; a skew-symmetric file leaves out the diagonal.
+    columns, rows = np.triu_indices(shape[0], k=0 if sign > 0 else 1)
+    matrix[columns, rows] = sign * values
+    matrix[rows, columns] = values
+    return matrix
+
+
+def _name(path: Path) -> str:
+    return path.name[: path.name.lower().rindex(".mtx")]

@@ -1,8 +1,8 @@
 """Scores that compare a clustering with known classes.
 
 :func:`clustering_scores` gives the seven that the multi-view literature prints; each is also there alone. All
-of them come from one sparse contingency table, so a million samples take about a second and nothing of size n
-x n exists.
+of them come from one sparse contingency table: memory follows the number of samples, and nothing of size
+n x n or classes x clusters exists.
 """
 
 from manyview.metrics.matching import match_labels

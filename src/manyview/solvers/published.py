@@ -35,12 +35,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-from numba import njit
 
 from manyview.engines import RowThreads
 from manyview.graphs.laplacian import leading_singular_vectors
-from manyview.proximal import prox_squared_l12, soft_threshold
-from manyview.proximal.simplex import project_row
+from manyview.solvers import _kernels as kernels
 from manyview.tensor import prox_schatten
 from manyview.tensor.schatten import NormScale
 
@@ -223,33 +221,38 @@ def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None
 
     Exact for lagged degrees D_M: they depend on C_v, but count as constants.
     """
-    total = state.rho + state.mu + state.mu3
     for v in range(len(state.C)):
-        scale = scale_by_degree(state.C[v], settings)
-        pull = state.P_M * (2 * state.beta / state.xi[v] * scale)[:, None]
+        anchors = state.P_M * (2 * state.beta / state.xi[v] * scale_by_degree(state.C[v], settings))[:, None]
         even = state.O[-1 if settings.last_view_slip else v]
 
-        def step(rows: slice, v: int = v, pull: np.ndarray = pull, even: np.ndarray = even) -> None:
-            target = state.P_U[rows] @ pull.T  # 2β·H_v
-            target += state.rho * state.J[v, rows] - state.Y2[v, rows]  # ρ·G_v
-            target += state.mu * (state.B[v, rows] - state.E[v, rows]) + state.Y1[v, rows]  # μ·Q_v
-            target += state.mu3 * even[rows] - state.Y3[v, rows]
-            target /= total
-            _project_rows(target, state.C[v, rows])
+        def step(rows: slice, v: int = v, anchors: np.ndarray = anchors, even: np.ndarray = even) -> None:
+            part = (v, rows)
+            pull = state.P_U[rows] @ anchors.T  # 2β·H_v, paper below eq. (t8), transposed to fit
+            kernels.step_graph(
+                pull,
+                state.B[part],
+                state.E[part],
+                state.J[part],
+                even[rows],
+                state.Y1[part],
+                state.Y2[part],
+                state.Y3[part],
+                state.mu,
+                state.rho,
+                state.mu3,
+                state.C[part],
+            )
 
         threads.map(step, state.C.shape[1])
 
 
-@njit(nogil=True, cache=True)
-def _project_rows(target: np.ndarray, out: np.ndarray) -> None:
-    for i in range(target.shape[0]):
-        project_row(target[i], 1.0, out[i])
-
-
 def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> float:
     """J-step, paper eq. (o4) with Y2 for the misprinted Y1; returns ``|J|_Sp^p``."""
+    target = state.J  # its old value is not needed any more
+    np.divide(state.Y2, state.rho, out=target)
+    target += state.C
     state.J, norm = prox_schatten(
-        state.C + state.Y2 / state.rho,
+        target,
         1 / state.rho,
         settings.p,
         TENSOR_AXES[settings.tensor_axis],
@@ -263,26 +266,25 @@ def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> fl
 def update_even(state: State, settings: Settings, threads: RowThreads) -> float:
     """O-step, not in the paper: the prox of the squared l_{1,2} norm; returns its weighted value."""
     weight = 2 * settings.sparsity_weight / state.mu3
-    loads = 0.0
-    for v in range(len(state.C)):
-        even, target = state.O[v], state.C[v] + state.Y3[v] / state.mu3
 
-        def step(columns: slice, even: np.ndarray = even, target: np.ndarray = target) -> float:
-            even[:, columns] = prox_squared_l12(target[:, columns], weight)
-            return float((np.abs(even[:, columns]).sum(axis=0) ** 2).sum())
+    def step(columns: slice) -> float:
+        return sum(
+            kernels.step_even(C[:, columns], Y3[:, columns], state.mu3, weight, O[:, columns])
+            for C, Y3, O in zip(state.C, state.Y3, state.O, strict=True)  # noqa: E741
+        )
 
-        loads += sum(threads.map(step, target.shape[1]))
-    return settings.sparsity_weight * loads
+    return settings.sparsity_weight * sum(threads.map(step, state.C.shape[2]))
 
 
 def update_errors(state: State, settings: Settings, threads: RowThreads) -> float:
     """E-step, paper eq. (E1): soft threshold at α/μ; returns ``α·Σ_v|E_v|₁``."""
+    threshold = settings.noise_weight / state.mu
 
     def step(rows: slice) -> float:
-        part = np.s_[:, rows]
-        target = state.B[part] - state.C[part] + state.Y1[part] / state.mu
-        state.E[part] = soft_threshold(target, settings.noise_weight / state.mu)
-        return float(np.abs(state.E[part]).sum())
+        return sum(
+            kernels.step_errors(B[rows], C[rows], Y1[rows], state.mu, threshold, E[rows])
+            for B, C, Y1, E in zip(state.B, state.C, state.Y1, state.E, strict=True)
+        )
 
     return settings.noise_weight * sum(threads.map(step, state.C.shape[1]))
 
@@ -326,13 +328,14 @@ def update_multipliers(state: State, settings: Settings, threads: RowThreads) ->
     """Multipliers and penalties; returns the residuals ``max|B - C - E|`` and ``max|C - J|``."""
 
     def step(rows: slice) -> tuple[float, float]:
-        part = np.s_[:, rows]
-        noise = state.B[part] - state.C[part] - state.E[part]
-        tensor = state.C[part] - state.J[part]
-        state.Y1[part] += state.mu * noise
-        state.Y2[part] += state.rho * tensor
-        state.Y3[part] += state.mu3 * (state.C[part] - state.O[part])
-        return float(np.abs(noise).max()), float(np.abs(tensor).max())
+        noise = tensor = 0.0
+        for v in range(len(state.C)):
+            part = (v, rows)
+            B, C, E, J, O = state.B[part], state.C[part], state.E[part], state.J[part], state.O[part]  # noqa: E741
+            noise = max(noise, kernels.step_noise_multiplier(state.Y1[part], state.mu, B, C, E))
+            tensor = max(tensor, kernels.step_multiplier(state.Y2[part], state.rho, C, J))
+            kernels.step_multiplier(state.Y3[part], state.mu3, C, O)
+        return noise, tensor
 
     residuals = np.array(threads.map(step, state.C.shape[1])).max(axis=0)
     state.mu = min(state.mu * settings.penalty_growth, _LARGEST_MU)

@@ -1,0 +1,168 @@
+"""MATLAB files of versions 5 to 7: a header, then one element per variable, often deflated.
+
+Read here and not by SciPy, whose compiled reader trusts the type codes, flags and sizes in the file: one
+wrong byte is enough to crash the interpreter. Here every element is a slice of the one that contains it, so
+that nothing is read past its end. The format is described in "MAT-File Format", The MathWorks.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.exceptions import FileFormatError
+from manyview.io._common import check_size, checked_csr
+from manyview.io._variables import Cell, Other, Variables
+
+_HEADER = 128  # bytes before the first element
+_BYTE_ORDERS = {b"IM": "<", b"MI": ">"}  # at the end of the header
+
+# Types of elements.
+_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_MATRIX, _COMPRESSED = 14, 15
+_ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+
+# Classes of variables.
+_CELL, _CHAR, _SPARSE, _OPAQUE = 1, 4, 5, 17
+_NUMERIC = range(6, 16)
+_NOT_READ = {2: "struct", 3: "object", 16: "function", _OPAQUE: "object"}
+_IS_COMPLEX, _IS_LOGICAL = 0x800, 0x200
+
+
+def read_variables(path: Path, stream: Any, max_bytes: int) -> Variables:
+    """Read all variables that can be views or labels; the rest as `Other`."""
+    n_left = stream.seek(0, 2) - _HEADER
+    stream.seek(0)
+    order = _BYTE_ORDERS.get(stream.read(_HEADER)[126:])
+    if order is None:
+        raise FileFormatError(f"{path}: is no MATLAB file; its header lacks the mark of one.")
+    reader = _Reader(path, order, max_bytes)
+    variables: dict[str, Any] = {}
+    while n_left > 0:
+        kind, n_bytes = struct.unpack(order + "II", stream.read(8))
+        n_left -= 8 + n_bytes
+        if n_left < 0:
+            raise FileFormatError(
+                f"{path}: a MATLAB file cut short: a variable of {n_bytes:,} bytes is announced, "
+                f"{n_left + n_bytes:,} are left."
+            )
+        name, value = reader.variable(kind, stream.read(n_bytes))
+        if name in variables:
+            raise FileFormatError(f"{path}: holds two variables called {name!r}.")
+        if name:  # MATLAB keeps things of its own in variables without a name
+            variables[name] = value
+    return variables
+
+
+class _Elements:
+    """The elements in a block of bytes, one after the other."""
+
+    def __init__(self, block: memoryview, order: str) -> None:
+        self.block, self.order, self.position = block, order, 0
+
+    def next(self) -> tuple[int, memoryview]:
+        """Return type and content of the next element."""
+        kind, n_bytes = struct.unpack_from(self.order + "II", self.block, self.position)
+        start = self.position + 8
+        if kind >> 16:  # up to four bytes are packed into the tag itself
+            kind, n_bytes, start = kind & 0xFFFF, kind >> 16, start - 4
+        stop = start + n_bytes
+        if stop > len(self.block):
+            raise ValueError(f"an element of {n_bytes} bytes exceeds the one around it")
+        self.position = stop + -stop % 8  # relative to a block that begins on a multiple of 8
+        return kind, self.block[start:stop]
+
+    def numbers(self) -> np.ndarray:
+        """Return the next element as a vector, in the type that it is stored in."""
+        kind, content = self.next()
+        if kind not in _NUMBERS:
+            raise ValueError(f"expected numbers, found an element of type {kind}")
+        stored = np.dtype(self.order + _NUMBERS[kind])
+        return np.frombuffer(content, dtype=stored).astype(stored.newbyteorder("="))
+
+    def text(self) -> str:
+        kind, content = self.next()
+        encoding = _ENCODINGS[kind]
+        endian = {"<": "-le", ">": "-be"}[self.order] if encoding in ("utf-16", "utf-32") else ""
+        return bytes(content).decode(encoding + endian)
+
+
+class _Reader:
+    """The conventions of one file, and how many bytes its variables have taken."""
+
+    def __init__(self, path: Path, order: str, max_bytes: int) -> None:
+        self.path, self.order, self.max_bytes = path, order, max_bytes
+        self.taken = 0
+
+    def variable(self, kind: int, content: bytes) -> tuple[str, Any]:
+        """Return name and value of a variable, given the type and content of its element."""
+        if kind == _COMPRESSED:
+            inflate, limit = zlib.decompressobj(), self.max_bytes - self.taken
+            content = inflate.decompress(content, limit + 1)
+            check_size(self.path, self.taken + len(content), self.max_bytes)
+            if not inflate.eof:
+                raise ValueError("a compressed variable is cut short")
+            kind, matrix = _Elements(memoryview(content), self.order).next()
+        else:
+            matrix = memoryview(content)
+        self.taken += len(content)
+        check_size(self.path, self.taken, self.max_bytes)
+        if kind != _MATRIX:
+            raise ValueError(f"expected a variable, found an element of type {kind}")
+        return self.matrix(matrix)
+
+    def matrix(self, block: memoryview, inside_cell: bool = False) -> tuple[str, Any]:
+        if len(block) == 0:  # how an empty place in a cell is stored
+            return "", np.empty((0, 0))
+        elements = _Elements(block, self.order)
+        flags = int(elements.numbers()[0])
+        kind = flags & 0xFF
+        shape = () if kind == _OPAQUE else tuple(map(int, elements.numbers()))
+        if any(side < 0 for side in shape):
+            raise ValueError(f"negative shape {shape}")
+        name = elements.text()
+        if kind == _CELL:
+            # Cells in cells are never views; left unread, they cannot be nested without end either.
+            return name, Other("cell") if inside_cell else self.cell(elements, shape)
+        if kind == _CHAR:
+            return name, _characters(elements, shape)
+        if kind == _SPARSE:
+            return name, self.sparse(elements, shape, flags)
+        if kind in _NUMERIC:
+            return name, _values(elements, flags).reshape(shape, order="F")
+        return name, Other(_NOT_READ[kind])
+
+    def cell(self, elements: _Elements, shape: tuple[int, ...]) -> Cell:
+        items = []
+        for _ in range(math.prod(shape)):
+            kind, block = elements.next()
+            if kind != _MATRIX:
+                raise ValueError(f"expected a matrix in a cell, found an element of type {kind}")
+            items.append(self.matrix(block, inside_cell=True)[1])
+        return Cell(items, shape)
+
+    def sparse(self, elements: _Elements, shape: tuple[int, ...], flags: int) -> sp.csr_array:
+        rows, starts = elements.numbers().astype(np.int64), elements.numbers().astype(np.int64)
+        n_entries = int(starts[-1])  # MATLAB may store more places than are in use
+        parts = (_values(elements, flags)[:n_entries], rows[:n_entries], starts)
+        return checked_csr(sp.csc_array(parts, shape=(shape[0], shape[1])), self.path, self.max_bytes)
+
+
+def _values(elements: _Elements, flags: int) -> np.ndarray:
+    values = elements.numbers()
+    if flags & _IS_COMPLEX:
+        values = values + 1j * elements.numbers()
+    return values.astype(bool) if flags & _IS_LOGICAL else values
+
+
+def _characters(elements: _Elements, shape: tuple[int, ...]) -> Any:
+    characters = list(elements.text())
+    if len(characters) != math.prod(shape):  # letters that take more than one place
+        return Other("char")
+    return np.array(characters, dtype="U1").reshape(shape, order="F")

@@ -1,0 +1,84 @@
+"""Labels in all the forms that authors store them in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from manyview.exceptions import FileFormatError
+from manyview.io import read_views
+from manyview.io._labels import as_labels
+from manyview.io._variables import Cell, Other
+
+Y = np.array([2, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Y[:, None], Y),
+        (Y[None, :], Y),
+        (Y, Y),
+        (Y.astype(float), Y),
+        (Y == 0, Y == 0),
+        (np.eye(3)[Y], Y),
+        (np.eye(3, dtype=np.uint8)[Y].T, Y),
+        (Cell([Y[:, None], Y[None, :]], (1, 2)), Y),
+        (Cell([np.array([["a", "b"]]), np.array([["c", "d"]])], (2, 1)), ["ab", "cd"]),
+        (np.array([["c", "a", "t"], ["o", "x", " "]]), ["cat", "ox"]),
+        (np.array(["cat", "ox"]), ["cat", "ox"]),
+    ],
+    ids="column row vector double logical one-hot one-hot-transposed cell-agrees names char-rows text".split(),
+)
+def test_forms(value, expected):
+    np.testing.assert_array_equal(as_labels(value), expected)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.eye(4),
+        np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]]),
+        np.arange(12.0).reshape(4, 3),
+        np.array([0.5, 1.0, 2.0]),
+        np.array([1.0, np.nan]),
+        Cell([Y, Y[::-1]], (1, 2)),
+        Cell([], (0, 0)),
+        Cell([Other("cell")], (1, 1)),
+        Other("struct"),
+        np.empty((0, 0)),
+    ],
+    ids="one-hot-both-ways multi-label matrix fractions gaps cell-differs no-cell nested struct empty".split(),
+)
+def test_what_cannot_be_labels(value):
+    assert as_labels(value) is None
+
+
+@pytest.mark.parametrize(
+    "key", "Y y gt GT gnd truth truelabel trueLabel true_label label Labels ground_truth".split()
+)
+def test_names(save_mat, cell, views, labels, key):
+    assert read_views(save_mat(X=cell(views), **{key: labels})).labels is not None
+
+
+def test_labels_in_a_cell(save_mat, save_mat73, cell, views, labels):
+    np.testing.assert_array_equal(read_views(save_mat(X=cell(views), gt=cell([labels] * 3))).labels, labels)
+    names = ["cat", "dog", "cat", "ox", "ox", "dog"]
+    for path in (save_mat(X=cell(views), label=cell(names)), save_mat73("h.mat", X=views, label=names)):
+        assert list(read_views(path).labels) == names
+
+
+def test_of_several_the_one_that_fits_counts(save_mat, cell, views, labels):
+    path = save_mat(X=cell(views), y=labels, classes=cell(["cat", "dog", "ox"]))
+    np.testing.assert_array_equal(read_views(path).labels, labels)
+    assert read_views(save_mat(X=cell(views), y=labels, gt=labels)).labels is not None
+
+
+def test_a_second_matrix_is_not_lost(save_mat, views):
+    path = save_mat(X=views[0], Y=views[1])
+    with pytest.raises(
+        FileFormatError, match=r"data\.mat: Y \(6, 5\) has a name for labels, but it is a matrix"
+    ):
+        read_views(path)
+    assert len(read_views(path, views_key=["X", "Y"])) == 2
+    assert read_views(path, views_key="X").labels is None

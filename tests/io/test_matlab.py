@@ -1,0 +1,240 @@
+"""MATLAB files of all versions: layouts found in the wild, and real files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from manyview.exceptions import FileFormatError
+from manyview.io import read_views
+
+# name, samples, classes, features: MANYVIEW_DATA/README.md
+REAL = [
+    ("MSRC-v5", 210, 7, (24, 576, 512, 256, 254)),
+    ("Handwritten4", 2000, 10, (76, 216, 47, 6)),
+    ("Mnist4", 4000, 4, (30, 9, 30)),
+    ("ORL", 400, 40, (512, 59, 864, 254)),
+    ("3Sources", 169, 6, (3560, 3631, 3068)),
+    ("BBCSport", 544, 5, (3183, 3203)),
+    ("BBC4view", 685, 5, (4659, 4633, 4665, 4684)),
+    ("Reuters600", 600, 6, (21531, 24892, 34251, 15506, 11547)),
+    ("100Leaves", 1600, 100, (64, 64, 64)),
+    ("Scene_15", 4485, 15, (20, 59, 40)),
+    ("WebKB", 1051, 2, (1840, 3000)),
+    ("Reuters-1200", 1200, 6, (2000,) * 5),
+]
+
+
+@pytest.mark.parametrize(("name", "n_samples", "n_classes", "n_features"), REAL, ids=[row[0] for row in REAL])
+def test_real_file(data_file, same, name, n_samples, n_classes, n_features):
+    path = data_file(f"{name}.mat")
+    found = read_views(path)
+    assert (found.n_samples, found.n_features) == (n_samples, n_features)
+    assert len(np.unique(found.labels)) == n_classes
+    assert found.names == tuple(f"view{i}" for i in range(len(n_features)))
+    expected = scipy.io.loadmat(path)["X"].ravel()  # an independent reader
+    assert all(same(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
+@pytest.mark.parametrize(
+    ("views_key", "labels_key"), [("X", "Y"), ("data", "truelabel"), ("fea", "gnd"), ("Z", "GT")]
+)
+def test_cell(save_mat, cell, same, views, labels, compress, shape, views_key, labels_key):
+    path = save_mat(compress=compress, **{views_key: cell(views, shape), labels_key: labels, "note": "hello"})
+    found = read_views(path)
+    assert found.names == ("view0", "view1", "view2")
+    assert all(same(a, b) for a, b in zip(found, views, strict=True))
+    np.testing.assert_array_equal(found.labels, labels)
+
+
+@pytest.mark.parametrize("row", [True, False])
+def test_cell_v73(save_mat73, same, views, labels, row):
+    path = save_mat73(
+        row=row, X=views, Y=labels[:, None].astype(float), note="hello", info={"a": views[0]}, none=None
+    )
+    found = read_views(path)
+    assert all(same(a, b) for a, b in zip(found, views, strict=True))
+    np.testing.assert_array_equal(found.labels, labels)
+    assert found.labels.dtype == np.int64
+
+
+@pytest.mark.parametrize("version", ["5", "7.3"])
+def test_sparse_stays_sparse(save_mat, save_mat73, cell, same, version):
+    matrices = [sp.random(6, d, density=0.4, random_state=d, format="csc") for d in (5, 8)]
+    matrices.append(sp.csc_array((6, 3)))  # no entries at all
+    path = save_mat(X=cell(matrices)) if version == "5" else save_mat73(X=matrices)
+    found = read_views(path)
+    assert all(isinstance(a, sp.csr_array) and same(a, b) for a, b in zip(found, matrices, strict=True))
+
+
+@pytest.mark.parametrize("version", ["5", "7.3"])
+def test_features_by_samples_are_transposed(save_mat, save_mat73, cell, same, labels, version):
+    rng = np.random.default_rng(1)
+    stored = [
+        rng.random((4, 6)),
+        sp.random(9, 6, density=0.5, random_state=0, format="csc"),
+        rng.random((6, 6)),
+    ]
+    path = save_mat(X=cell(stored), y=labels) if version == "5" else save_mat73(X=stored, y=labels[None, :])
+    found = read_views(path)
+    assert found.n_features == (4, 9, 6)
+    assert same(found[0], stored[0].T)
+    assert same(found[1], stored[1].T)
+    assert same(found[2], stored[2])  # both ways round fit: as it is
+
+
+def test_labels_turn_only_the_views_that_lie_the_other_way(save_mat, cell, labels):
+    rng = np.random.default_rng(1)
+    path = save_mat(X=cell([rng.random((6, 4)), rng.random((5, 6))]), gt=labels)
+    assert read_views(path).n_features == (4, 5)
+
+
+def test_without_labels_the_common_side_tells(save_mat, cell):
+    rng = np.random.default_rng(1)
+    assert read_views(save_mat("r.mat", X=cell([rng.random((7, 4)), rng.random((7, 5))]))).n_features == (
+        4,
+        5,
+    )
+    assert read_views(save_mat("c.mat", X=cell([rng.random((4, 7)), rng.random((5, 7))]))).n_features == (
+        4,
+        5,
+    )
+    assert read_views(save_mat("one.mat", X=rng.random((4, 7)))).n_samples == 4
+
+
+@pytest.mark.parametrize("stem", ["X", "view", "hog_"])
+def test_numbered_variables_come_in_the_order_of_their_numbers(save_mat, stem):
+    arrays = {f"{stem}{number}": np.full((5, number), float(number)) for number in (10, 2, 1)}
+    found = read_views(save_mat(**arrays, y=np.arange(5)))
+    assert found.names == (f"{stem}1", f"{stem}2", f"{stem}10")
+    assert found.n_features == (1, 2, 10)
+
+
+def test_one_matrix_is_one_view(save_mat, views, labels):
+    found = read_views(save_mat(fea=views[0], gnd=labels))
+    assert found.names == ("fea",)
+    assert found.labels is not None
+
+
+def test_version_4(tmp_path, views, labels):
+    path = tmp_path / "old.mat"
+    scipy.io.savemat(path, {"X1": views[0], "X2": views[2].astype(float), "y": labels}, format="4")
+    assert repr(read_views(path)) == "Views(6 samples; X1: 4, X2: 3; 3 classes)"
+
+
+def test_plain_hdf5_without_matlab_attributes(tmp_path, views):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "plain.mat", "w") as file:
+        file["X1"], file["X2"] = views[0].T, views[2].T
+    assert read_views(tmp_path / "plain.mat").n_features == (4, 3)
+
+
+def test_logical_and_complex_keep_their_kind(save_mat, save_mat73, cell):
+    yes = np.eye(4, 3) > 0
+    assert read_views(save_mat("a.mat", X=cell([yes])))[0].dtype == bool
+    assert read_views(save_mat73("b.mat", X=[yes]))[0].dtype == bool
+    assert read_views(save_mat("c.mat", X=cell([yes + 1j])))[0].dtype == np.complex128
+
+
+def test_struct_object_and_nested_cell_are_only_described(save_mat, cell, views):
+    path = save_mat(X=cell(views), info={"a": 1}, nested=cell([cell([1, 2])]), function="x")
+    assert len(read_views(path)) == 3
+    with pytest.raises(FileFormatError, match=r"info \(struct\)"):
+        read_views(path, views_key="info")
+
+
+def test_names_and_keys(save_mat, cell, views, labels):
+    path = save_mat(X=cell(views), data=cell(views[:2]), y=labels, other=labels[::-1].copy())
+    found = read_views(path, views_key="data", labels_key="other", names=["colour", "shape"])
+    assert found.names == ("colour", "shape")
+    np.testing.assert_array_equal(found.labels, labels[::-1])
+    path = save_mat("two.mat", hog=views[0], gist=views[1], y=labels)
+    assert read_views(path, views_key=["gist", "hog"]).names == ("gist", "hog")
+
+
+def test_result_is_writable_and_in_native_order(save_mat, cell, views):
+    for array in read_views(save_mat(X=cell(views))):
+        assert array.flags.writeable
+        assert array.dtype.isnative
+
+
+def test_max_bytes_counts_what_unfolds(save_mat):
+    path = save_mat(X=np.zeros((1000, 1000)), compress=True)
+    assert path.stat().st_size < 20_000
+    assert read_views(path, max_bytes=9_000_000).n_samples == 1000
+    with pytest.raises(FileFormatError, match=r"data\.mat: would take .* max_bytes=1,000,000"):
+        read_views(path, max_bytes=1_000_000)
+
+
+def test_external_link_is_not_followed(tmp_path, views):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "secret.mat", "w") as file:
+        file["X"] = views[0]
+    with h5py.File(tmp_path / "link.mat", "w") as file:
+        file["X"] = h5py.ExternalLink(str(tmp_path / "secret.mat"), "X")
+    with pytest.raises(FileFormatError, match=r"link\.mat: found no views. It holds X \(link\)"):
+        read_views(tmp_path / "link.mat")
+
+
+@pytest.fixture
+def whole_files(save_mat, save_mat73, cell, views, labels):
+    """The bytes of one valid file of each kind."""
+    some = [*views, sp.random(6, 4, density=0.5, random_state=0, format="csc")]
+    paths = [
+        save_mat("plain.mat", X=cell(some), y=labels, note="hello"),
+        save_mat("deflated.mat", compress=True, X=cell(some), y=labels, note="hello"),
+        save_mat73("hdf5.mat", X=some, y=labels[:, None], note="hello"),
+    ]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+FUZZ = settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
+
+
+@FUZZ
+@given(
+    kind=st.sampled_from(["plain.mat", "deflated.mat", "hdf5.mat"]), share=st.floats(0, 1, exclude_max=True)
+)
+@example(kind="plain.mat", share=0.0)
+def test_a_file_cut_anywhere_is_an_error_or_right(tmp_path, whole_files, same, views, labels, kind, share):
+    path = tmp_path / "cut.mat"
+    path.write_bytes(whole_files[kind][: int(share * len(whole_files[kind]))])
+    try:
+        found = read_views(path)
+    except FileFormatError as error:
+        assert "cut.mat" in str(error)  # noqa: PT017
+    else:  # cut between two variables, which the format cannot tell from a whole file
+        assert all(same(a, b) for a, b in zip(found.arrays, views, strict=False))
+        assert found.labels is None or np.array_equal(found.labels, labels)
+
+
+@FUZZ
+@given(
+    kind=st.sampled_from(["plain.mat", "deflated.mat"]),
+    changes=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4
+    ),
+)
+def test_changed_bytes_are_an_error_or_views(tmp_path, whole_files, kind, changes):
+    content = bytearray(whole_files[kind])
+    for share, byte in changes:
+        content[int(share * len(content))] = byte
+    path = tmp_path / "changed.mat"
+    path.write_bytes(content)
+    try:
+        found = read_views(path)
+    except FileFormatError as error:
+        assert "changed.mat" in str(error)  # noqa: PT017
+    else:
+        assert all(array.shape[0] == found.n_samples for array in found)

@@ -1,0 +1,85 @@
+"""Matrix Market files."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from manyview.exceptions import FileFormatError
+from manyview.io import read_views
+
+SQUARE = np.array([[0.0, 2.0, 0.0], [2.0, 5.0, 1.0], [0.0, 1.0, 0.0]])
+SKEW = np.array([[0, 2, -3], [-2, 0, 4], [3, -4, 0]])
+MATRICES = {
+    "sparse": sp.random_array((6, 5), density=0.4, rng=0),
+    "sparse integers": sp.coo_array(np.array([[0, 3], [4, 0], [0, 0]])),
+    "sparse symmetric": sp.coo_array(SQUARE),
+    "sparse skew": sp.coo_array(SKEW),
+    "dense": np.arange(12.0).reshape(4, 3) / 7,
+    "dense symmetric": SQUARE,
+    "dense skew": SKEW,
+    "no entries": sp.coo_array((4, 3)),
+}
+
+
+@pytest.mark.parametrize("extension", [".mtx", ".mtx.gz"])
+@pytest.mark.parametrize("kind", MATRICES)
+def test_round_trip(tmp_path, same, kind, extension):
+    matrix = MATRICES[kind]
+    path = tmp_path / "plain.mtx"
+    scipy.io.mmwrite(path, matrix, comment="a comment", precision=17)
+    named = tmp_path / f"words{extension}"
+    named.write_bytes(gzip.compress(path.read_bytes()) if extension.endswith("gz") else path.read_bytes())
+    found = read_views(named)
+    assert found.names == ("words",)
+    assert same(found[0], matrix)
+
+
+def test_pattern_is_ones(tmp_path):
+    path = tmp_path / "links.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n% c\n\n2 3 2\n1 2\n2 3\n")
+    np.testing.assert_array_equal(read_views(path)[0].toarray(), [[0, 1, 0], [0, 0, 1]])
+
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+BAD = {
+    "no banner": ("1 2 3\n", "expected a first line like"),
+    "complex": (
+        "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 3\n",
+        "expected a first line like",
+    ),
+    "no sizes": (HEAD, "damaged"),
+    "wrong sizes": (HEAD + "2 2\n1 1 1\n", "expected 3 sizes"),
+    "huge": (HEAD + "3 3 1000000000000\n1 1 1\n", "more than the file can hold"),
+    "huge dense": (
+        "%%MatrixMarket matrix array real general\n1000000 1000000\n1\n",
+        "more than the file can hold",
+    ),
+    "huge rows": (HEAD + "1000000000000000 3 1\n1 1 1\n", "would take"),
+    "cut short": (HEAD + "3 3 3\n1 1 1\n2 2 2\n", "announces 3 entries"),
+    "too many": (HEAD + "3 3 1\n1 1 1\n2 2 2\n", "holds more"),
+    "out of range": (HEAD + "3 3 1\n4 1 1\n", "damaged"),
+    "zero index": (HEAD + "3 3 1\n0 1 1\n", "damaged"),
+    "fraction": (HEAD + "3 3 1\n1.5 1 1\n", "expected whole numbers"),
+    "text": (HEAD + "3 3 1\n1 1 one\n", "damaged"),
+    "not square": ("%%MatrixMarket matrix coordinate real symmetric\n3 2 1\n1 1 1\n", "not square"),
+    "empty": (HEAD + "0 3 0\n", "an empty matrix"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_file(tmp_path, kind):
+    content, message = BAD[kind]
+    (tmp_path / "bad.mtx").write_text(content)
+    with pytest.raises(FileFormatError, match=rf"bad\.mtx: .*{message}"):
+        read_views(tmp_path / "bad.mtx")
+
+
+def test_gzip_that_is_none(tmp_path):
+    (tmp_path / "bad.mtx.gz").write_text(HEAD)
+    with pytest.raises(FileFormatError, match=r"bad\.mtx\.gz: cannot be read as a Matrix Market file"):
+        read_views(tmp_path / "bad.mtx.gz")
