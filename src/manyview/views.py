@@ -185,7 +185,7 @@ def _as_views(views: Any) -> Views:
         return views
     if isinstance(views, str | bytes):
         raise ViewsError(f"views: expected arrays, got the text {views!r}. To read a file: manyview.read_views(path).")
-    if isinstance(views, Mapping):
+    if isinstance(views, Mapping) and not _is_table(views):  # scipy's DOK matrices are mappings, too
         names, arrays = tuple(str(name) for name in views), tuple(views.values())
     elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim != 2:
         raise ViewsError(f"views: expected a list of arrays, got an object array of shape {views.shape}.")
@@ -245,7 +245,7 @@ def _common_index(views: Any, places: Sequence[str]) -> np.ndarray | None:
 
 def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> list[Any]:
     """Cut one wide table into views."""
-    if isinstance(table, Views | Mapping):
+    if isinstance(table, Views) or (isinstance(table, Mapping) and not _is_table(table)):
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
     table = table.to_numpy() if _is_frame(table) else table
     try:

@@ -28,7 +28,19 @@ Y = np.array([2, 0, 1, 0])
         (np.array([["c", "a", "t"], ["o", "x", " "]]), ["cat", "ox"]),
         (np.array(["cat", "ox"]), ["cat", "ox"]),
     ],
-    ids="column row vector double logical one-hot one-hot-transposed cell-agrees names char-rows text".split(),
+    ids=[
+        "column",
+        "row",
+        "vector",
+        "double",
+        "logical",
+        "one-hot",
+        "one-hot-transposed",
+        "cell-agrees",
+        "names",
+        "char-rows",
+        "text",
+    ],
 )
 def test_forms(value, expected):
     np.testing.assert_array_equal(as_labels(value), expected)
@@ -48,14 +60,39 @@ def test_forms(value, expected):
         Other("struct"),
         np.empty((0, 0)),
     ],
-    ids="one-hot-both-ways multi-label matrix fractions gaps cell-differs no-cell nested struct empty".split(),
+    ids=[
+        "one-hot-both-ways",
+        "multi-label",
+        "matrix",
+        "fractions",
+        "gaps",
+        "cell-differs",
+        "no-cell",
+        "nested",
+        "struct",
+        "empty",
+    ],
 )
 def test_what_cannot_be_labels(value):
     assert as_labels(value) is None
 
 
 @pytest.mark.parametrize(
-    "key", "Y y gt GT gnd truth truelabel trueLabel true_label label Labels ground_truth".split()
+    "key",
+    [
+        "Y",
+        "y",
+        "gt",
+        "GT",
+        "gnd",
+        "truth",
+        "truelabel",
+        "trueLabel",
+        "true_label",
+        "label",
+        "Labels",
+        "ground_truth",
+    ],
 )
 def test_names(save_mat, cell, views, labels, key):
     assert read_views(save_mat(X=cell(views), **{key: labels})).labels is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 import scipy.io
@@ -180,6 +182,75 @@ def test_external_link_is_not_followed(tmp_path, views):
         file["X"] = h5py.ExternalLink(str(tmp_path / "secret.mat"), "X")
     with pytest.raises(FileFormatError, match=r"link\.mat: found no views. It holds X \(link\)"):
         read_views(tmp_path / "link.mat")
+
+
+def _element(order, kind, content):
+    return struct.pack(order + "II", kind, len(content)) + content + bytes(-len(content) % 8)
+
+
+def _variable(order, flags, shape, name, *contents):
+    """A variable of a v5 file, byte by byte, for what savemat does not write."""
+    parts = [
+        _element(order, 6, struct.pack(order + "II", flags, 0)),
+        _element(order, 5, struct.pack(f"{order}{len(shape)}i", *shape)),
+        _element(order, 1, name.encode()),
+        *(_element(order, kind, content) for kind, content in contents),
+    ]
+    return _element(order, 14, b"".join(parts))
+
+
+@pytest.fixture
+def write_v5(tmp_path):
+    def write(*variables, order="<"):
+        mark = b"IM" if order == "<" else b"MI"
+        head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(order + "H", 0x100) + mark
+        (tmp_path / "raw.mat").write_bytes(head + b"".join(variables))
+        return tmp_path / "raw.mat"
+
+    return write
+
+
+def test_v5_big_endian(write_v5, views):
+    values = views[0].ravel(order="F").astype(">f8").tobytes()
+    found = read_views(write_v5(_variable(">", 6, (6, 4), "X", (9, values)), order=">"))
+    np.testing.assert_array_equal(found[0], views[0])
+    assert found[0].dtype.isnative
+
+
+def test_v5_sparse_logical_is_one_byte_each_whatever_its_type_says(write_v5):
+    rows, starts = struct.pack("<3i", 0, 2, 1), struct.pack("<3i", 0, 2, 3)
+    variable = _variable("<", 5 | 0x200, (3, 2), "X", (5, rows), (5, starts), (9, b"\1\1\1"))
+    found = read_views(write_v5(variable))[0]
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found.toarray(), [[1, 0], [0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        [(9, bytes(8 * 5))],
+        [(77, bytes(8 * 6))],
+        [(9, bytes(8 * 6 + 3))],
+        [],
+    ],
+    ids=["too few values", "unknown type", "broken value", "no values"],
+)
+def test_v5_damaged_variable(write_v5, contents):
+    with pytest.raises(FileFormatError, match=r"raw\.mat: cannot be read as a MATLAB file"):
+        read_views(write_v5(_variable("<", 6, (3, 2), "X", *contents)))
+
+
+def test_v5_sparse_with_decreasing_column_starts(write_v5):
+    starts = struct.pack("<3i", 0, 2, 0)  # no entries in the end: SciPy's own check passes this
+    variable = _variable("<", 5, (3, 2), "X", (5, b""), (5, starts), (9, b""))
+    with pytest.raises(FileFormatError, match=r"raw\.mat: .*index pointers must not decrease"):
+        read_views(write_v5(variable))
+
+
+def test_v5_variable_twice(write_v5):
+    variable = _variable("<", 6, (3, 2), "X", (9, bytes(48)))
+    with pytest.raises(FileFormatError, match=r"raw\.mat: holds two variables called 'X'"):
+        read_views(write_v5(variable, variable))
 
 
 @pytest.fixture

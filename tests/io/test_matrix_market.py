@@ -61,6 +61,7 @@ BAD = {
     ),
     "huge rows": (HEAD + "1000000000000000 3 1\n1 1 1\n", "would take"),
     "cut short": (HEAD + "3 3 3\n1 1 1\n2 2 2\n", "announces 3 entries"),
+    "cut within an exponent": (HEAD + "3 3 1\n1 1 2.5E-", "damaged"),
     "too many": (HEAD + "3 3 1\n1 1 1\n2 2 2\n", "holds more"),
     "out of range": (HEAD + "3 3 1\n4 1 1\n", "damaged"),
     "zero index": (HEAD + "3 3 1\n0 1 1\n", "damaged"),

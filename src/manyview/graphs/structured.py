@@ -69,6 +69,7 @@ def structured_graph(
     given = drop_weak_edges(graph)
     used = np.flatnonzero(np.diff(given.tocsc().indptr))  # an unused anchor would be a component of its own
     given = sp.csr_array(given[:, used])
+    given.sort_indices()  # row and column steps below add up entry by entry
     n_components, _ = component_labels(given)
     if n_components >= n_clusters:
         return StructuredGraph(_widen(given, used, graph.shape[1]), n_components)

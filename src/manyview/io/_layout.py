@@ -35,13 +35,16 @@ class Candidate:
     names: tuple[str, ...] = ()
 
 
-def part_from_variables(
-    path: Path, variables: Variables, options: Options, rule: Callable[[Variables], list[Candidate]]
-) -> Part:
-    """Find views and labels among the variables of a file, and put the samples into the rows.
+@dataclass(frozen=True)
+class Rule:
+    """How a format holds views: the candidates of the best kind there is (one, it is hoped), and in words."""
 
-    ``rule`` returns the candidates of the best kind it can find: none or several of them are an error.
-    """
+    find: Callable[[Variables], list[Candidate]]
+    expected: str
+
+
+def part_from_variables(path: Path, variables: Variables, options: Options, rule: Rule) -> Part:
+    """Find views and labels among the variables of a file, and put the samples into the rows."""
     found = _find_views(path, variables, options.views_key, rule)
     others = {key: value for key, value in variables.items() if key not in found.keys}
     shapes = [array.shape for array in found.arrays]
@@ -50,7 +53,7 @@ def part_from_variables(
     return Part(str(path), arrays, found.names, labels=labels)
 
 
-def matlab_rule(variables: Variables) -> list[Candidate]:
+def _find_in_matlab(variables: Variables) -> list[Candidate]:
     """A cell, else numbered matrices, else one matrix with a usual name; then any cell or numbers."""
     usable = {key: value for key, value in variables.items() if not is_label_key(key)}
     cells = [_from_cell(key, value) for key, value in usable.items() if _is_cell_of_views(value)]
@@ -61,33 +64,37 @@ def matlab_rule(variables: Variables) -> list[Candidate]:
     return next((candidates for candidates in kinds if candidates), [])
 
 
-def npz_rule(variables: Variables) -> list[Candidate]:
+def _find_in_npz(variables: Variables) -> list[Candidate]:
     """All matrices together, in the order of the file."""
     matrices = {key: v for key, v in variables.items() if is_matrix(v) and not is_label_key(key)}
     return [_from_keys(matrices, matrices)] if matrices else []
+
+
+MATLAB_RULE = Rule(
+    _find_in_matlab, "a cell of matrices such as X, numbered matrices such as X1, X2, or one matrix such as X"
+)
+NPZ_RULE = Rule(_find_in_npz, "2-D arrays of numbers, besides the labels")
 
 
 def _find_views(
     path: Path,
     variables: Variables,
     views_key: str | tuple[str, ...] | None,
-    rule: Callable[[Variables], list[Candidate]],
+    rule: Rule,
 ) -> Candidate:
     if views_key is not None:
         return _named_views(path, variables, views_key)
-    candidates = rule(variables)
+    candidates = rule.find(variables)
     if not candidates:
         raise FileFormatError(
-            f"{path}: found no views. It holds {describe(variables)}. Expected a cell of matrices such as X, "
-            "numbered matrices such as X1, X2, or one matrix such as X. Pass views_key= with the name(s) of "
-            "the views."
+            f"{path}: found no views. It holds {describe(variables)}. Expected {rule.expected}. "
+            "Pass views_key= with the name(s) of the views."
         )
     if len(candidates) > 1:
         choices = " or ".join(", ".join(candidate.keys) for candidate in candidates)
         raise FileFormatError(
-            f"{path}: more than one variable could hold the views: {choices}. It holds "
-            f"{describe(variables)}. "
-            "Pass views_key= to choose."
+            f"{path}: more than one variable could hold the views: {choices}. "
+            f"It holds {describe(variables)}. Pass views_key= to choose."
         )
     return candidates[0]
 

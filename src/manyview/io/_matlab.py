@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from manyview.io import _matlab5, _matlab73
 from manyview.io._common import Options, Part, checked_csr, reading
-from manyview.io._layout import matlab_rule, part_from_variables
+from manyview.io._layout import MATLAB_RULE, part_from_variables
 from manyview.io._variables import Other, Variables
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -27,7 +27,7 @@ def read_mat(path: Path, options: Options) -> Part:
             variables = _read_v4(path, stream, options.max_bytes)
         else:
             variables = _matlab5.read_variables(path, stream, options.max_bytes)
-        return part_from_variables(path, variables, options, matlab_rule)
+        return part_from_variables(path, variables, options, MATLAB_RULE)
 
 
 def _is_hdf5(head: bytes) -> bool:

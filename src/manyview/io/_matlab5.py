@@ -78,19 +78,22 @@ class _Elements:
         self.position = stop + -stop % 8  # relative to a block that begins on a multiple of 8
         return kind, self.block[start:stop]
 
-    def numbers(self) -> np.ndarray:
-        """Return the next element as a vector, in the type that it is stored in."""
+    def numbers(self, n_logical: int | None = None) -> np.ndarray:
+        """Return the next element as a vector, in the type that it is stored in.
+
+        MATLAB announces ``n_logical`` values of a sparse logical matrix as double but stores one byte each.
+        """
         kind, content = self.next()
         if kind not in _NUMBERS:
             raise ValueError(f"expected numbers, found an element of type {kind}")
-        stored = np.dtype(self.order + _NUMBERS[kind])
+        stored = np.dtype("u1" if len(content) == n_logical else self.order + _NUMBERS[kind])
         return np.frombuffer(content, dtype=stored).astype(stored.newbyteorder("="))
 
     def text(self) -> str:
         kind, content = self.next()
         encoding = _ENCODINGS[kind]
         endian = {"<": "-le", ">": "-be"}[self.order] if encoding in ("utf-16", "utf-32") else ""
-        return bytes(content).decode(encoding + endian)
+        return bytes(content).decode(encoding + endian, errors="replace")
 
 
 class _Reader:
@@ -150,12 +153,12 @@ class _Reader:
     def sparse(self, elements: _Elements, shape: tuple[int, ...], flags: int) -> sp.csr_array:
         rows, starts = elements.numbers().astype(np.int64), elements.numbers().astype(np.int64)
         n_entries = int(starts[-1])  # MATLAB may store more places than are in use
-        parts = (_values(elements, flags)[:n_entries], rows[:n_entries], starts)
+        parts = (_values(elements, flags, n_entries)[:n_entries], rows[:n_entries], starts)
         return checked_csr(sp.csc_array(parts, shape=(shape[0], shape[1])), self.path, self.max_bytes)
 
 
-def _values(elements: _Elements, flags: int) -> np.ndarray:
-    values = elements.numbers()
+def _values(elements: _Elements, flags: int, n_entries: int | None = None) -> np.ndarray:
+    values = elements.numbers(n_logical=n_entries if flags & _IS_LOGICAL else None)
     if flags & _IS_COMPLEX:
         values = values + 1j * elements.numbers()
     return values.astype(bool) if flags & _IS_LOGICAL else values

@@ -1,6 +1,7 @@
 """Matrix Market files, ``.mtx`` and ``.mtx.gz``: one view each, kept sparse where the file is.
 
-Read here and not by SciPy, whose compiled reader can crash the interpreter on a file that is cut short.
+Read here and not by SciPy, whose compiled reader (1.17) crashes the interpreter on a file that ends within an
+exponent, as in ``1 1 2.5E-``.
 """
 
 from __future__ import annotations

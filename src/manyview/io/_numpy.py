@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part, check_size, checked_csr, is_matrix, reading
 from manyview.io._labels import as_labels
-from manyview.io._layout import npz_rule, part_from_variables
+from manyview.io._layout import NPZ_RULE, part_from_variables
 from manyview.io._variables import Other, Variables, describe
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -30,7 +30,7 @@ def read_npz(path: Path, options: Options) -> Part:
             stream.seek(0)
             matrix = checked_csr(sp.load_npz(stream), path, options.max_bytes)
             return Part(str(path), (matrix,), (path.stem,))
-        return part_from_variables(path, variables, options, npz_rule)
+        return part_from_variables(path, variables, options, NPZ_RULE)
 
 
 def read_npy(path: Path, options: Options) -> Part:

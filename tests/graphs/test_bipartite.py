@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manyview.graphs import bipartite_graph, can_weights, neighbor_graph
+from manyview.io import read_views
+from manyview.proximal import project_simplex
+
+
+def test_worked_example():
+    np.testing.assert_allclose(can_weights(np.array([[1.0, 4.0, 100.0]])), [[99 / 195, 96 / 195]])
+
+
+@given(st.integers(0, 10_000), st.integers(1, 8))
+def test_weights_solve_their_problem(seed, k):
+    """min Σ d_j s_j + γ|s|² on the simplex is the projection of -d/2γ; γ = (k·d_(k+1) - Σd)/2."""
+    distances = np.sort(np.random.default_rng(seed).random(12))
+    gamma = (k * distances[k] - distances[:k].sum()) / 2
+    expected = project_simplex(-distances / (2 * gamma))
+    np.testing.assert_allclose(can_weights(distances[None, : k + 1])[0], expected[:k], atol=1e-9)
+    assert (expected[k:] < 1e-9).all()
+
+
+def test_equally_far_neighbours_share_evenly():
+    np.testing.assert_array_equal(can_weights(np.full((1, 5), 2.0)), np.full((1, 4), 0.25))
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_bipartite_rows_are_stochastic_with_k_entries(as_sparse):
+    rng = np.random.default_rng(0)
+    x = rng.random((40, 6)) * (rng.random((40, 6)) < 0.7)
+    view = sp.csr_array(x) if as_sparse else x
+    graph = bipartite_graph(view, view[np.arange(15)], 4)
+    assert graph.shape == (40, 15)
+    assert (np.diff(graph.indptr) == 4).all()
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+    np.testing.assert_allclose(graph.toarray(), bipartite_graph(x, x[:15], 4).toarray(), atol=1e-12)
+
+
+def test_scale_and_place_do_not_matter():
+    x = np.random.default_rng(1).random((30, 3))
+    graph = bipartite_graph(x, x[:12], 5).toarray()
+    moved = 40 * x - 7
+    np.testing.assert_allclose(bipartite_graph(moved, moved[:12], 5).toarray(), graph, atol=1e-10)
+
+
+@pytest.mark.parametrize("view", range(5))
+def test_bipartite_oracle(oracle, data_file, view):
+    helpers = oracle("helpers")
+    x = np.asarray(read_views(data_file("MSRC-v5.mat")).arrays[view], dtype=float)
+    x /= x.max()
+    anchors = oracle("tbgl__msrc__file")["anchor_indices"]
+    ours = bipartite_graph(x, x[anchors], 10).toarray()
+    np.testing.assert_allclose(ours, helpers[f"out_tbgl_B__{view}"], atol=1e-8)
+
+
+@pytest.mark.parametrize("k", [5, 10])
+@pytest.mark.parametrize(("name", "symmetric"), [("s", True), ("ns", False)])
+def test_neighbor_graph_oracle(oracle, k, name, symmetric):
+    helpers = oracle("helpers")
+    ours = neighbor_graph(np.ascontiguousarray(helpers["in_pkn_X"].T), k, symmetric=symmetric)
+    np.testing.assert_allclose(ours.toarray(), helpers[f"out_pkn_k{k}_{name}"], atol=1e-8)
+
+
+def test_neighbor_graph_of_duplicates_differs_from_the_program_only_there(oracle):
+    """The program takes the first of equally near samples for the sample itself and leaves it a loop."""
+    helpers = oracle("helpers")
+    x = np.ascontiguousarray(helpers["in_pkn_Xdup"].T)
+    ours, theirs = neighbor_graph(x, 5, symmetric=False).toarray(), helpers["out_pkn_dup_k5_ns"]
+    looped = np.flatnonzero(np.diag(theirs))
+    assert len(looped) > 0
+    assert (np.diag(ours) == 0).all()
+    others = np.setdiff1d(np.arange(len(x)), looped)
+    np.testing.assert_allclose(ours[others], theirs[others], atol=1e-8)
+
+
+@pytest.mark.parametrize("view", range(1, 6))
+def test_neighbor_graph_oracle_on_real_data(oracle, data_file, view):
+    graphs = oracle("graphs__msrc__file")
+    x = np.asarray(read_views(data_file("MSRC-v5.mat")).arrays[view - 1], dtype=float)
+    for k, name in ((10, "W10"), (5, "W5")):
+        np.testing.assert_allclose(neighbor_graph(x, k).toarray(), graphs[f"{name}_v{view}"], atol=1e-8)

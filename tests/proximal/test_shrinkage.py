@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from manyview.proximal import prox_l21, prox_lp, prox_squared_l12, soft_threshold
+
+GRID = np.linspace(-6, 6, 120_001)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("threshold", [0.0, 0.05, 0.7, 2.0])
+def test_lp_is_the_global_minimiser(p, threshold):
+    for x in (-5.0, -1.3, -0.01, 0.0, 0.4, 0.9, 2.2, 4.9):
+        z = float(prox_lp(np.array([x]), threshold, p)[0])
+        value = 0.5 * (z - x) ** 2 + threshold * abs(z) ** p
+        best = (0.5 * (GRID - x) ** 2 + threshold * np.abs(GRID) ** p).min()
+        assert value <= best + 1e-12
+
+
+@given(st.floats(0.05, 0.95), st.floats(0.01, 5), st.floats(1.0, 3.0))
+def test_lp_solves_the_stationarity_equation_exactly(p, threshold, factor):
+    t0 = (2 * threshold * (1 - p)) ** (1 / (2 - p))
+    cut = t0 + threshold * p * t0 ** (p - 1)
+    x = cut * factor * (1 + 1e-9)
+    t = float(prox_lp(np.array([x]), threshold, p)[0])
+    assert t - x + threshold * p * t ** (p - 1) == pytest.approx(0, abs=1e-9 * x)
+    assert float(prox_lp(np.array([cut * (1 - 1e-9)]), threshold, p)[0]) == 0
+
+
+def test_lp_worked_example():
+    assert float(prox_lp(np.array([2.0]), 1.0, 0.5)[0]) == pytest.approx(1.60538, abs=1e-5)
+
+
+def test_lp_tends_to_soft_threshold():
+    x = np.linspace(-3, 3, 13)
+    np.testing.assert_allclose(prox_lp(x, 0.7, 0.99999), soft_threshold(x, 0.7), atol=1e-3)
+
+
+@pytest.mark.parametrize(("column", "p"), [(0, 0.1), (1, 0.5), (2, 0.9), (3, 1.0)])
+def test_lp_oracle_takes_four_sweeps(oracle, column, p):
+    helpers = oracle("helpers")
+    x, threshold = helpers["in_lp_y"].ravel(), helpers["in_lp_lam"].ravel()
+    np.testing.assert_allclose(prox_lp(x, threshold, p, sweeps=4), helpers["out_lp_x"][:, column], atol=1e-8)
+
+
+def test_many_sweeps_reach_the_exact_answer():
+    x = np.array([1.6, 2.0, 5.0])
+    np.testing.assert_allclose(prox_lp(x, 1.0, 0.5, sweeps=500), prox_lp(x, 1.0, 0.5), atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "threshold"), [("01", 0.1), ("1", 1.0)])
+def test_soft_threshold_oracle(oracle, name, threshold):
+    helpers = oracle("helpers")
+    np.testing.assert_allclose(
+        soft_threshold(helpers["in_px_b"], threshold), helpers[f"out_px_{name}"], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(("name", "weight"), [("01", 0.1), ("1", 1.0), ("10", 10.0)])
+def test_squared_l12_oracle(oracle, name, weight):
+    helpers = oracle("helpers")
+    np.testing.assert_allclose(
+        prox_squared_l12(helpers["in_l12_E"], weight), helpers[f"out_l12_{name}"], atol=1e-8
+    )
+
+
+@given(st.integers(0, 10_000), st.floats(0, 20))
+def test_squared_l12_is_stationary(seed, weight):
+    e = np.random.default_rng(seed).normal(size=(6, 3))
+    x = prox_squared_l12(e, weight)
+    load = np.abs(x).sum(axis=0)
+    # gradient of the smooth part against the subgradient 2·weight·load·[-1, 1]
+    pull = e - x
+    np.testing.assert_allclose(pull[x != 0], (np.sign(x) * weight * load)[x != 0], atol=1e-10)
+    assert (np.abs(pull) <= weight * load + 1e-10).all()
+
+
+@pytest.mark.parametrize(("name", "threshold"), [("05", 0.5), ("2", 2.0)])
+def test_l21_oracle(oracle, name, threshold):
+    helpers = oracle("helpers")
+    np.testing.assert_allclose(
+        prox_l21(helpers["in_al_F"], threshold), helpers[f"out_l21_{name}"], atol=1e-8
+    )
+
+
+def test_l21_shortens_each_column_optimally():
+    w = np.random.default_rng(0).normal(size=(5, 4))
+    for column, out in zip(w.T, prox_l21(w, 1.3).T, strict=True):
+        length = np.linalg.norm(column)
+        best = minimize_scalar(
+            lambda s, length=length: 0.5 * (s - 1) ** 2 * length**2 + 1.3 * s * length,
+            bounds=(0, 1),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        np.testing.assert_allclose(out, best.x * column, atol=1e-6)
+
+
+def test_l21_leaves_zero_columns():
+    assert (prox_l21(np.zeros((3, 2)), 1.0) == 0).all()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: soft_threshold(x, 0.5),
+        lambda x: prox_lp(x, 0.5, 0.5),
+        lambda x: prox_squared_l12(x, 0.5),
+        lambda x: prox_l21(x, 0.5),
+    ],
+)
+def test_input_is_not_changed(function):
+    x = np.random.default_rng(3).normal(size=(4, 4))
+    before = x.copy()
+    function(x)
+    np.testing.assert_array_equal(x, before)

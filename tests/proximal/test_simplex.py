@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from manyview.proximal import project_simplex, project_simplex_sparse
+
+finite = st.floats(-1e3, 1e3, allow_subnormal=False)
+tables = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12), elements=finite)
+
+
+def by_sorting(row: np.ndarray, total: float) -> np.ndarray:
+    """The textbook algorithm."""
+    u = np.sort(row)[::-1]
+    excess = np.cumsum(u) - total
+    rho = np.flatnonzero(u - excess / np.arange(1, len(u) + 1) > 0)[-1]
+    return np.maximum(row - excess[rho] / (rho + 1), 0)
+
+
+@given(tables, st.floats(0.1, 10))
+def test_equals_the_sorting_algorithm(y, total):
+    expected = np.array([by_sorting(row, total) for row in y])
+    np.testing.assert_allclose(project_simplex(y, total), expected, atol=1e-10)
+
+
+@given(tables)
+def test_lies_on_the_simplex_and_stays_there(y):
+    before = y.copy()
+    x = project_simplex(y)
+    assert (x >= 0).all()
+    np.testing.assert_allclose(x.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(project_simplex(x), x, atol=1e-12)
+    np.testing.assert_array_equal(y, before)
+
+
+@given(tables, st.floats(-1e6, 1e6))
+def test_ignores_a_common_shift(y, shift):
+    np.testing.assert_allclose(project_simplex(y + shift), project_simplex(y), atol=1e-8)
+
+
+def test_no_feasible_point_is_nearer():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(50, 6))
+    best = ((project_simplex(y) - y) ** 2).sum(axis=1)
+    for _ in range(200):
+        other = rng.dirichlet(np.ones(6), size=50)
+        assert (((other - y) ** 2).sum(axis=1) >= best - 1e-12).all()
+
+
+def test_last_axis_of_any_shape():
+    y = np.random.default_rng(1).normal(size=(2, 3, 4))
+    np.testing.assert_array_equal(project_simplex(y)[1, 2], project_simplex(y[1, 2]))
+
+
+@pytest.mark.parametrize("case", range(10))
+def test_oracle(oracle, case):
+    helpers = oracle("helpers")
+    y, total = helpers[f"in_simplex_v__{case}"], helpers["in_simplex_k"].ravel()[case]
+    np.testing.assert_allclose(
+        project_simplex(y.ravel(), total), helpers[f"out_simplex_x__{case}"].ravel(), atol=1e-8
+    )
+
+
+@given(tables, st.integers(0, 2**32 - 1))
+def test_sparse_equals_dense_on_the_pattern(y, seed):
+    mask = np.random.default_rng(seed).random(y.shape) < 0.6
+    pattern = sp.csr_array(mask.astype(float))  # 1 marks an entry, so that zeros of y are stored as well
+    rows, columns = pattern.nonzero()
+    graph = sp.csr_array((y[rows, columns], pattern.indices, pattern.indptr), shape=y.shape)
+    projected = project_simplex_sparse(graph).toarray()
+    for row, kept, out in zip(y, mask, projected, strict=True):
+        assert (out[~kept] == 0).all()
+        if kept.any():
+            np.testing.assert_allclose(out[kept], by_sorting(row[kept], 1.0), atol=1e-10)
+
+
+def test_sparse_columns():
+    y = np.random.default_rng(2).normal(size=(7, 5))
+    projected = project_simplex_sparse(sp.csc_array(y)).toarray()
+    np.testing.assert_allclose(projected, project_simplex(y.T).T, atol=1e-14)

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+from manyview.engines import RowThreads
+from manyview.graphs import bipartite_graph, component_labels, structured_graph
+from manyview.io import read_views
+from manyview.proximal import project_simplex, prox_squared_l12, soft_threshold
+from manyview.solvers import published
+from manyview.solvers.published import History, Settings, consensus, init_state, run, update
+from manyview.tensor import prox_schatten
+
+SETTINGS = Settings(n_clusters=3)
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    """Four views of 300 samples in 3 groups, 40 anchors: more rows than one block of the engine."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, 6)) * 2
+    labels = rng.integers(3, size=300)
+    views = [centres[labels] + rng.normal(size=(300, 6)) * (0.5 + v / 4) for v in range(4)]
+    anchors = rng.choice(300, 40, replace=False)
+    return np.stack([bipartite_graph(x, x[anchors], 6).toarray() for x in views])
+
+
+@pytest.fixture
+def state(graphs):
+    """A state in the middle of a run, where no variable is zero."""
+    return run(graphs, SETTINGS, max_iter=48)[0]
+
+
+@pytest.fixture
+def threads():
+    with RowThreads(2) as threads:
+        yield threads
+
+
+def dense_laplacian(graph, floor):
+    n, m = graph.shape
+    full = np.zeros((n + m, n + m))
+    full[:n, n:], full[n:, :n] = graph, graph.T
+    degrees = full.sum(axis=1)
+    degrees[n:] += floor
+    scale = np.diag(1 / np.sqrt(degrees))
+    return np.eye(n + m) - scale @ full @ scale
+
+
+@pytest.mark.parametrize("slip", [False, True])
+def test_c_step(state, threads, slip):
+    s = state
+    settings = Settings(n_clusters=3, last_view_slip=slip)
+    expected = np.empty_like(s.C)
+    for v in range(4):
+        scale = 1 / np.sqrt(s.C[v].sum(axis=0) + settings.degree_floor)
+        H = s.P_U @ (s.P_M * scale[:, None]).T / s.xi[v]
+        G, Q = s.J[v] - s.Y2[v] / s.rho, s.B[v] - s.E[v] + s.Y1[v] / s.mu
+        even = s.O[3 if slip else v] - s.Y3[v] / s.mu3
+        target = s.rho * G + s.mu * Q + 2 * s.beta * H + s.mu3 * even
+        expected[v] = project_simplex(target / (s.rho + s.mu + s.mu3))
+    published.update_graphs(s, settings, threads)
+    np.testing.assert_allclose(s.C, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", ["samples", "anchors", "views"])
+def test_j_step(state, threads, axis):
+    settings = Settings(n_clusters=3, tensor_axis=axis)
+    expected, norm = prox_schatten(
+        state.C + state.Y2 / state.rho, 1 / state.rho, 0.9, ["views", "samples", "anchors"].index(axis), sweeps=4
+    )
+    assert published.update_low_rank(state, settings, threads) == pytest.approx(norm)
+    np.testing.assert_allclose(state.J, expected, atol=1e-12)
+
+
+def test_o_step(state, threads):
+    expected = np.stack(
+        [
+            prox_squared_l12(c + y / state.mu3, 2 * SETTINGS.sparsity_weight / state.mu3)
+            for c, y in zip(state.C, state.Y3, strict=True)
+        ]
+    )
+    value = published.update_even(state, SETTINGS, threads)
+    np.testing.assert_allclose(state.O, expected, atol=1e-12)
+    loads = np.abs(expected).sum(axis=1)
+    assert value == pytest.approx(SETTINGS.sparsity_weight * (loads**2).sum())
+
+
+def test_e_step(state, threads):
+    state.mu = 0.5  # late in a run, where the threshold lets something through
+    expected = soft_threshold(state.B - state.C + state.Y1 / state.mu, SETTINGS.noise_weight / state.mu)
+    assert (expected != 0).any()
+    value = published.update_errors(state, SETTINGS, threads)
+    np.testing.assert_allclose(state.E, expected, atol=1e-14)
+    assert value == pytest.approx(SETTINGS.noise_weight * np.abs(expected).sum())
+
+
+def test_p_step_minimises_the_trace(state):
+    published.update_eigenvectors(state, SETTINGS)
+    P = np.vstack([state.P_U, state.P_M])
+    np.testing.assert_allclose(P.T @ P, np.eye(3), atol=1e-10)
+    L = sum(dense_laplacian(c, SETTINGS.degree_floor) / xi for c, xi in zip(state.C, state.xi, strict=True))
+    smallest = np.linalg.eigvalsh(L)[:3].sum()
+    assert np.trace(P.T @ L @ P) == pytest.approx(smallest, abs=1e-8)
+
+
+def test_xi_step_minimises_the_weighted_traces(state):
+    value = published.update_view_factors(state, SETTINGS)
+    P = np.vstack([state.P_U, state.P_M])
+    h2 = np.array([np.trace(P.T @ dense_laplacian(c, SETTINGS.degree_floor) @ P) for c in state.C])
+    np.testing.assert_allclose(state.xi, np.sqrt(h2) / np.sqrt(h2).sum(), atol=1e-10)
+    assert value == pytest.approx((h2 / state.xi).sum())
+    for other in np.random.default_rng(0).dirichlet(np.ones(4), size=100):
+        assert (h2 / other).sum() >= value - 1e-12
+
+
+def test_multiplier_step(state, threads):
+    s = state
+    noise, tensor, even = s.B - s.C - s.E, s.C - s.J, s.C - s.O
+    y1, y2, y3 = s.Y1 + s.mu * noise, s.Y2 + s.rho * tensor, s.Y3 + s.mu3 * even
+    mu = s.mu
+    residuals = published.update_multipliers(s, SETTINGS, threads)
+    np.testing.assert_allclose(s.Y1, y1, atol=1e-14)
+    np.testing.assert_allclose(s.Y2, y2, atol=1e-14)
+    np.testing.assert_allclose(s.Y3, y3, atol=1e-14)
+    assert residuals == pytest.approx((np.abs(noise).max(), np.abs(tensor).max()))
+    assert s.mu == pytest.approx(1.1 * mu)
+
+
+@pytest.mark.parametrize(
+    ("values", "factor"),
+    [([0.9, 0.9, 0.9, 0.1], 2.0), ([1.0, 1.0, 1.0, 1.0], 0.5), ([1.0, 1.0, 1.0, 0.2], 1.0), ([9, 8, 7, 6], 0.5)],
+)
+def test_beta_step(state, values, factor):
+    state.beta = 3.0
+    published.update_connectivity_weight(state, SETTINGS, np.array(values, dtype=float))
+    assert state.beta == 3.0 * factor
+
+
+def test_invariants_of_a_run(graphs):
+    before = graphs.copy()
+
+    def check(state, history):
+        assert (state.C >= 0).all()
+        np.testing.assert_allclose(state.C.sum(axis=2), 1, atol=1e-10)
+        assert state.xi.sum() == pytest.approx(1)
+        assert (state.xi > 0).all()
+        assert np.isfinite(history.objective[-1])
+
+    state, history = run(graphs, SETTINGS, max_iter=30, on_pass=check)
+    assert state.n_iter == 30 == len(history.objective) == len(history.view_weights)
+    np.testing.assert_array_equal(graphs, before)
+    mean = consensus(state)
+    np.testing.assert_allclose(mean.sum(axis=1), 1, atol=1e-10)
+    weights = (1 / state.xi) / (1 / state.xi).sum()
+    np.testing.assert_allclose(mean, np.einsum("v,vij", weights, state.C))
+
+
+def test_connectivity_weight_is_halved_in_every_pass(graphs):
+    """What the authors' rule comes to, since it compares unnormalised singular values."""
+    _, history = run(graphs, SETTINGS, max_iter=20)
+    np.testing.assert_allclose(history.connectivity_weight, 10.0 / 2.0 ** np.arange(1, 21))
+
+
+def test_residuals_vanish_when_it_runs_long_enough(graphs):
+    _, history = run(graphs, SETTINGS, max_iter=300, tol=1e-4)
+    assert len(history.objective) < 300
+    assert max(history.noise_residual[-1], history.tensor_residual[-1]) < 1e-4
+    assert history.noise_residual[51] > 0.05  # after the published number of passes they have not
+
+
+@pytest.mark.parametrize("axis", ["samples", "anchors"])
+def test_order_of_views_does_not_matter(graphs, axis):
+    settings = Settings(n_clusters=3, tensor_axis=axis)
+    straight, _ = run(graphs, settings, max_iter=25)
+    turned, _ = run(graphs[::-1].copy(), settings, max_iter=25)
+    np.testing.assert_allclose(turned.xi[::-1], straight.xi, atol=1e-8)
+
+
+def test_threads_do_not_change_a_bit(graphs):
+    first, _ = run(graphs, SETTINGS, max_iter=40, n_threads=1)
+    second, _ = run(graphs, SETTINGS, max_iter=40, n_threads=4)
+    np.testing.assert_array_equal(first.C, second.C)
+    np.testing.assert_array_equal(first.xi, second.xi)
+
+
+def test_zero_sparsity_weight_is_the_limit_of_small_ones(graphs):
+    none, _ = run(graphs, Settings(n_clusters=3, sparsity_weight=0.0), max_iter=20)
+    tiny, _ = run(graphs, Settings(n_clusters=3, sparsity_weight=1e-14), max_iter=20)
+    np.testing.assert_allclose(none.C, tiny.C, atol=1e-6)
+
+
+def test_p_one_is_the_limit_of_p(graphs):
+    one, _ = run(graphs, Settings(n_clusters=3, p=1.0), max_iter=20)
+    nearly, _ = run(graphs, Settings(n_clusters=3, p=0.999999, shrinkage_sweeps=None), max_iter=20)
+    np.testing.assert_allclose(one.C, nearly.C, atol=1e-3)
+
+
+def test_update_is_what_run_repeats(graphs, threads):
+    state, history = init_state(graphs, SETTINGS, 10.0), History()
+    for _ in range(3):
+        update(state, SETTINGS, threads, history)
+    expected, _ = run(graphs, SETTINGS, max_iter=3)
+    np.testing.assert_array_equal(state.C, expected.C)
+
+
+@pytest.mark.parametrize("order", ["file", "shuf"])
+def test_parity_with_the_authors_program(oracle, data_file, order):
+    """With their anchors and their slip: the same view factors, consensus graph and labels."""
+    stored = oracle(f"tbgl__msrc__{order}")
+    views = [np.asarray(x, dtype=float) for x in read_views(data_file("MSRC-v5.mat"))]
+    views = [x / x.max() for x in views]
+    if order == "shuf":
+        views = [x[oracle("perms")["msrc"]] for x in views]
+    anchors = stored["anchor_indices"]
+    graphs = np.stack([bipartite_graph(x, x[anchors], 10).toarray() for x in views])
+    state, _ = run(graphs, Settings(n_clusters=7, last_view_slip=True), max_iter=52)
+    np.testing.assert_allclose(state.xi, stored["xi"], atol=1e-8)
+    np.testing.assert_allclose(consensus(state), stored["consensus"], atol=1e-8)
+    labels = component_labels(structured_graph(sp.csr_array(consensus(state)), 7).graph)[1]
+    assert adjusted_rand_score(labels, stored["labels"]) == 1

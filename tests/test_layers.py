@@ -1,0 +1,53 @@
+"""Imports point one way: building blocks -> solvers -> estimators -> what is built on them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import manyview
+
+ROOT = Path(manyview.__file__).parent
+
+# What each part may import from manyview, besides itself.
+ALLOWED = {
+    "_optional": {"exceptions"},
+    "exceptions": set(),
+    "views": {"exceptions"},
+    "io": {"_optional", "exceptions", "views"},
+    "metrics": {"exceptions"},
+    "proximal": set(),
+    "tensor": {"proximal"},
+    "engines": set(),
+    "graphs": {"engines", "proximal", "views"},
+    "solvers": {"engines", "graphs", "proximal", "tensor"},
+    "cluster": {"exceptions", "graphs", "solvers", "views"},
+    "datasets": {"exceptions", "io", "views"},
+}
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert all(alias.name != "*" for alias in node.names), f"{path}: import *"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_one_way(path):
+    part = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    ours = {name.split(".")[1] for name in imports(path) if name.startswith("manyview.")}
+    assert ours - {part} <= ALLOWED[part]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "solvers").glob("*.py")), ids=lambda p: p.name)
+def test_solvers_know_nothing_of_scikit_learn(path):
+    assert not {name for name in imports(path) if name.startswith("sklearn")}
