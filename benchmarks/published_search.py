@@ -1,8 +1,8 @@
 """Search the published method's parameters for the setting that comes closest to the paper, rows in file order.
 
-The paper prints neither its parameters nor its stopping rule for most datasets, so they have to be looked for. The labels
-choose the setting: what this prints says how near the method can come to the printed table, and nothing about how well it
-clusters data whose classes are unknown.
+The paper prints neither its parameters nor its stopping rule for most datasets, so they have to be looked for. The
+labels choose the setting: what this prints says how near the method can come to the printed table, and nothing about
+how well it clusters data whose classes are unknown.
 
     MANYVIEW_DATA=folder python benchmarks/published_search.py Handwritten4 --minutes 30 --log search.csv
 """
@@ -32,7 +32,7 @@ GRID = {
     "noise_weight": [0.001, 0.005, 0.025, 0.1, 0.5],
     "sparsity_weight": [0.0, 1e-4],
 }
-PASSES = (30, 34, 38, 42, 44, 46, 48, 50, 51, 52, 53, 54, 56, 60, 66, 72)
+PASSES = (30, *range(34, 57), 60, 66, 72)
 
 
 def main() -> None:
@@ -79,9 +79,7 @@ def try_one(
     """Scores after each of PASSES, one row each."""
     anchors = choose_anchors(scaled, "vda", float(parameters["n_anchors"]), n_clusters, None)
     graphs = np.stack([bipartite_graph(view, view[anchors], 10).toarray() for view in scaled])
-    settings = published.Settings(
-        n_clusters=n_clusters, **{k: v for k, v in parameters.items() if k != "n_anchors"}
-    )
+    settings = published.Settings(n_clusters=n_clusters, **{k: v for k, v in parameters.items() if k != "n_anchors"})
     rows: list[dict[str, float]] = []
 
     def score(state: published.State, history: published.History) -> None:
@@ -90,9 +88,7 @@ def try_one(
         graph = sp.csr_array(published.consensus(state))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = read_clusters(
-                structured_graph(graph, n_clusters).graph, n_clusters, initial=graph, random_state=0
-            )
+            found = read_clusters(structured_graph(graph, n_clusters).graph, n_clusters, initial=graph, random_state=0)
         scores = clustering_scores(labels, found, nmi_average="max")
         rows.append({**parameters, "max_iter": state.n_iter, "acc": scores["acc"], "nmi": scores["nmi"]})
 

@@ -13,17 +13,19 @@ ROOT = Path(manyview.__file__).parent
 
 # What each part may import from manyview, besides itself.
 ALLOWED = {
+    "_memory": set(),
     "_optional": {"exceptions"},
     "exceptions": set(),
-    "views": {"exceptions"},
-    "io": {"_optional", "exceptions", "views"},
+    "_values": {"exceptions"},
+    "views": {"_values", "exceptions"},
+    "io": {"_memory", "_optional", "exceptions", "views"},
     "metrics": {"exceptions"},
     "proximal": set(),
     "tensor": {"proximal"},
     "engines": set(),
-    "graphs": {"engines", "proximal", "views"},
+    "graphs": {"engines", "exceptions", "proximal", "views"},
     "solvers": {"engines", "graphs", "proximal", "tensor"},
-    "cluster": {"exceptions", "graphs", "solvers", "views"},
+    "cluster": {"_memory", "exceptions", "graphs", "solvers", "views"},
     "datasets": {"exceptions", "io", "views"},
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

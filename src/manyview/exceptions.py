@@ -7,6 +7,11 @@ Every error is also the built-in exception that a caller would expect (``ValueEr
 
 from __future__ import annotations
 
+import sys
+import warnings
+
+_OURS = ("manyview", "sklearn")
+
 
 class ViewsError(ValueError):
     """The views cannot be clustered as given; the text names the view and what was found in it."""
@@ -30,3 +35,13 @@ class OrderDependenceWarning(UserWarning):
 
 class ReducedNeighborsWarning(UserWarning):
     """There are too few anchors for ``n_neighbors``; a smaller number was used."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that led here, however deep in the package the reason was found."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level - 1)

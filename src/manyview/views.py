@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_random_state
 
+from manyview._values import Array, check_values, is_frame
 from manyview.exceptions import ViewsError
 
-Array = np.ndarray | sp.csr_array
-"""One checked view: a dense array or a CSR array, ``float64``."""
+__all__ = ["Array", "Views", "check_views"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,9 +174,7 @@ def check_views(
             f"views: expected at least {min_samples} samples, got n_samples={given.n_samples}"
             f"{' (1 sample)' if given.n_samples == 1 else ''}."
         )
-    checked = tuple(
-        _check_values(array, where) for where, array in zip(_places(given.names), given.arrays, strict=True)
-    )
+    checked = tuple(check_values(array, where) for where, array in zip(_places(given.names), given.arrays, strict=True))
     return replace(given, arrays=checked)
 
 
@@ -220,16 +219,12 @@ def _is_table(value: Any) -> bool:
     return sp.issparse(value) or isinstance(value, np.ndarray) or (hasattr(value, "iloc") and hasattr(value, "shape"))
 
 
-def _is_frame(value: Any) -> bool:
-    return hasattr(value, "iloc") and hasattr(value, "dtypes")
-
-
 def _common_index(views: Any, places: Sequence[str]) -> np.ndarray | None:
     """Sample ids from data frames: all that carry an index of their own must carry the same."""
     arrays = views.values() if isinstance(views, Mapping) else views
     ids, first = None, ""
     for where, view in zip(places, arrays, strict=True):
-        if not _is_frame(view) or type(view.index).__name__ == "RangeIndex":
+        if not is_frame(view) or type(view.index).__name__ == "RangeIndex":
             continue
         index = np.asarray(view.index)
         if ids is None:
@@ -247,7 +242,7 @@ def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int
     """Cut one wide table into views."""
     if isinstance(table, Views) or (isinstance(table, Mapping) and not _is_table(table)):
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
-    table = table.to_numpy() if _is_frame(table) else table
+    table = table.to_numpy() if is_frame(table) else table
     try:
         table = check_array(
             table, accept_sparse="csr", dtype=None, ensure_all_finite=False, ensure_min_samples=min_samples
@@ -272,7 +267,7 @@ def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int
                 f"but the array has n_features={n_columns}."
             )
         edges = np.concatenate([[0], np.cumsum(sizes)])
-    return [table[:, start:stop] for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [table[:, start:stop] for start, stop in pairwise(edges)]
 
 
 def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:
@@ -293,75 +288,8 @@ def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:
     raise ViewsError(f"{_places(names)[odd]}: expected {expected} rows like {others}, got {rows[odd]}.{hint}")
 
 
-def _check_values(array: Any, where: str) -> Array:
-    """One view as finite float64, C-ordered or CSR; not constant."""
-    if _is_frame(array):
-        array = _frame_values(array, where)
-    values = array.data if sp.issparse(array) and hasattr(array, "data") else array
-    kind = getattr(getattr(values, "dtype", None), "kind", "f")
-    if kind in "USMmV":
-        raise ViewsError(f"{where}: expected numbers, got dtype {values.dtype} ({np.ravel(values)[:1]!r} ...).")
-    if kind == "c":
-        raise ViewsError(f"{where}: expected real numbers, got dtype {values.dtype}. Complex data not supported.")
-    try:
-        checked = check_array(
-            array,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-            ensure_min_samples=1,
-        )
-    except TypeError as error:  # keeps numpy's "argument must be a string or a ... number"
-        raise TypeError(f"{where}: expected numbers. {error}") from error
-    except ValueError as error:
-        raise ViewsError(f"{where}: {error}") from error
-    if sp.issparse(checked):
-        checked = sp.csr_array(checked)
-        checked.sum_duplicates()
-    _check_finite(checked, where)
-    if _is_constant(checked):
-        raise ViewsError(
-            f"{where}: every sample has the same values, so it says nothing about them; leave this view out."
-        )
-    return checked
-
-
-def _frame_values(frame: Any, where: str) -> np.ndarray:
-    bad = [str(c) for c, t in frame.dtypes.items() if getattr(t, "kind", "O") not in "biuf"]
-    if bad:
-        raise ViewsError(f"{where}: expected numeric columns, but {', '.join(map(repr, bad[:3]))} hold(s) something else.")
-    return frame.to_numpy(dtype=np.float64)
-
-
-def _check_finite(array: Array, where: str) -> None:
-    values = array.data if sp.issparse(array) else array
-    finite = np.isfinite(values)
-    if finite.all():
-        return
-    what = "NaN" if np.isnan(values).any() else "infinity (inf)"
-    first = np.argwhere(~finite)[0]
-    if sp.issparse(array):
-        coords = array.tocoo()
-        first = np.array([coords.row[first[0]], coords.col[first[0]]])
-    raise ViewsError(
-        f"{where}: contains {what}, first at row {first[0]}, column {first[1]} "
-        f"({(~finite).sum()} value(s) that are not finite). Impute or remove them first."
-    )
-
-
-def _is_constant(array: Array) -> bool:
-    """Whether all rows are equal; reads the array once and copies nothing."""
-    first = array[[0]]
-    if sp.issparse(array):
-        spread = np.asarray((array.max(axis=0) - array.min(axis=0)).todense())
-        return not spread.any()
-    return bool((array == first).all())
-
-
 def _take_rows(array: Any, rows: Any) -> Any:
-    if _is_frame(array):
+    if is_frame(array):
         return array.iloc[rows]
     return array.tocsr()[rows] if sp.issparse(array) else array[rows]
 

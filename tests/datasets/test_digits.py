@@ -56,9 +56,7 @@ def test_fourier_ignores_circular_shifts(images):
 
 def test_zernike_magnitudes_ignore_quarter_turns(images):
     turned = np.rot90(images, axes=(1, 2))
-    np.testing.assert_allclose(
-        module._zernike_magnitudes(turned), module._zernike_magnitudes(images), atol=1e-9
-    )
+    np.testing.assert_allclose(module._zernike_magnitudes(turned), module._zernike_magnitudes(images), atol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "m", "at_half"), [(0, 0, 1.0), (2, 0, -0.5), (3, 1, -0.625), (4, 0, -0.125)])

@@ -13,9 +13,7 @@ from manyview.datasets.generated import SHAPES
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_names_labels(shape):
-    views = make_multiview(
-        101, 4, shape=shape, n_views=2, n_noise_views=2, n_features=[3, 7, 2, 5], random_state=0
-    )
+    views = make_multiview(101, 4, shape=shape, n_views=2, n_noise_views=2, n_features=[3, 7, 2, 5], random_state=0)
     assert views.names == ("view0", "view1", "noise0", "noise1")
     assert views.n_features == (3, 7, 2, 5)
     assert sorted(np.bincount(views.labels)) == [25, 25, 25, 26]
@@ -81,9 +79,7 @@ def test_more_noise_is_harder():
     scores = []
     for noise in (0.1, 1.0):
         views = make_multiview(300, noise=noise, random_state=0)
-        scores.append(
-            adjusted_rand_score(views.labels, KMeans(3, n_init=3, random_state=0).fit_predict(views[0]))
-        )
+        scores.append(adjusted_rand_score(views.labels, KMeans(3, n_init=3, random_state=0).fit_predict(views[0])))
     assert scores[0] > scores[1] + 0.2
 
 

@@ -44,9 +44,7 @@ def test_real_file(data_file, same, name, n_samples, n_classes, n_features):
 
 @pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
-@pytest.mark.parametrize(
-    ("views_key", "labels_key"), [("X", "Y"), ("data", "truelabel"), ("fea", "gnd"), ("Z", "GT")]
-)
+@pytest.mark.parametrize(("views_key", "labels_key"), [("X", "Y"), ("data", "truelabel"), ("fea", "gnd"), ("Z", "GT")])
 def test_cell(save_mat, cell, same, views, labels, compress, shape, views_key, labels_key):
     path = save_mat(compress=compress, **{views_key: cell(views, shape), labels_key: labels, "note": "hello"})
     found = read_views(path)
@@ -57,9 +55,7 @@ def test_cell(save_mat, cell, same, views, labels, compress, shape, views_key, l
 
 @pytest.mark.parametrize("row", [True, False])
 def test_cell_v73(save_mat73, same, views, labels, row):
-    path = save_mat73(
-        row=row, X=views, Y=labels[:, None].astype(float), note="hello", info={"a": views[0]}, none=None
-    )
+    path = save_mat73(row=row, X=views, Y=labels[:, None].astype(float), note="hello", info={"a": views[0]}, none=None)
     found = read_views(path)
     assert all(same(a, b) for a, b in zip(found, views, strict=True))
     np.testing.assert_array_equal(found.labels, labels)
@@ -274,9 +270,7 @@ FUZZ = settings(
 
 
 @FUZZ
-@given(
-    kind=st.sampled_from(["plain.mat", "deflated.mat", "hdf5.mat"]), share=st.floats(0, 1, exclude_max=True)
-)
+@given(kind=st.sampled_from(["plain.mat", "deflated.mat", "hdf5.mat"]), share=st.floats(0, 1, exclude_max=True))
 @example(kind="plain.mat", share=0.0)
 def test_a_file_cut_anywhere_is_an_error_or_right(tmp_path, whole_files, same, views, labels, kind, share):
     path = tmp_path / "cut.mat"
@@ -293,9 +287,7 @@ def test_a_file_cut_anywhere_is_an_error_or_right(tmp_path, whole_files, same, v
 @FUZZ
 @given(
     kind=st.sampled_from(["plain.mat", "deflated.mat"]),
-    changes=st.lists(
-        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4
-    ),
+    changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4),
 )
 def test_changed_bytes_are_an_error_or_views(tmp_path, whole_files, kind, changes):
     content = bytearray(whole_files[kind])

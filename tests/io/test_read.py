@@ -344,9 +344,7 @@ def test_keys_that_are_not_there(tmp_path, arguments, message):
 
 def test_columns_that_are_not_there(tmp_path):
     (tmp_path / "a.csv").write_text("u,v\n1,2\n")
-    with pytest.raises(
-        FileFormatError, match=r"a\.csv: expected one column 'key' \(id_column\). .* 'u', 'v'"
-    ):
+    with pytest.raises(FileFormatError, match=r"a\.csv: expected one column 'key' \(id_column\). .* 'u', 'v'"):
         read_views(tmp_path / "a.csv", id_column="key")
     with pytest.raises(FileFormatError, match=r"no file has a column 'kind' .*a\.csv: u, v"):
         read_views(tmp_path / "a.csv", label_column="kind")

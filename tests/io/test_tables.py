@@ -112,9 +112,7 @@ def test_inner_join_keeps_common_samples_in_first_order(put):
 
 def test_exact_join_tells_what_is_missing(put):
     a, b = put("a.csv", "id,x\nq,1\nr,2\ns,3\n"), put("b.csv", "id,z\ns,30\nt,40\nq,10\n")
-    with pytest.raises(
-        FileFormatError, match=r"b\.csv: 1 of the 3 ids in .*a\.csv are missing \(r\); 1 ids are not"
-    ):
+    with pytest.raises(FileFormatError, match=r"b\.csv: 1 of the 3 ids in .*a\.csv are missing \(r\); 1 ids are not"):
         read_views([a, b])
 
 
@@ -127,9 +125,7 @@ def test_by_position_across_formats(tmp_path, put):
     matrix = sp.random_array((3, 5), density=0.5, rng=0)
     scipy.io.mmwrite(tmp_path / "words.mtx", matrix)
     np.save(tmp_path / "pixels.npy", np.ones((3, 2)))
-    found = read_views(
-        [tmp_path / "words.mtx", put("a.csv", "a,b\n1,2\n3,4\n5,6\n"), tmp_path / "pixels.npy"]
-    )
+    found = read_views([tmp_path / "words.mtx", put("a.csv", "a,b\n1,2\n3,4\n5,6\n"), tmp_path / "pixels.npy"])
     assert found.names == ("words", "a", "pixels")
     assert sp.issparse(found["words"])
     assert found.sample_ids is None

@@ -55,17 +55,13 @@ def test_many_sweeps_reach_the_exact_answer():
 @pytest.mark.parametrize(("name", "threshold"), [("01", 0.1), ("1", 1.0)])
 def test_soft_threshold_oracle(oracle, name, threshold):
     helpers = oracle("helpers")
-    np.testing.assert_allclose(
-        soft_threshold(helpers["in_px_b"], threshold), helpers[f"out_px_{name}"], atol=1e-12
-    )
+    np.testing.assert_allclose(soft_threshold(helpers["in_px_b"], threshold), helpers[f"out_px_{name}"], atol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "weight"), [("01", 0.1), ("1", 1.0), ("10", 10.0)])
 def test_squared_l12_oracle(oracle, name, weight):
     helpers = oracle("helpers")
-    np.testing.assert_allclose(
-        prox_squared_l12(helpers["in_l12_E"], weight), helpers[f"out_l12_{name}"], atol=1e-8
-    )
+    np.testing.assert_allclose(prox_squared_l12(helpers["in_l12_E"], weight), helpers[f"out_l12_{name}"], atol=1e-8)
 
 
 @given(st.integers(0, 10_000), st.floats(0, 20))
@@ -82,9 +78,7 @@ def test_squared_l12_is_stationary(seed, weight):
 @pytest.mark.parametrize(("name", "threshold"), [("05", 0.5), ("2", 2.0)])
 def test_l21_oracle(oracle, name, threshold):
     helpers = oracle("helpers")
-    np.testing.assert_allclose(
-        prox_l21(helpers["in_al_F"], threshold), helpers[f"out_l21_{name}"], atol=1e-8
-    )
+    np.testing.assert_allclose(prox_l21(helpers["in_al_F"], threshold), helpers[f"out_l21_{name}"], atol=1e-8)
 
 
 def test_l21_shortens_each_column_optimally():

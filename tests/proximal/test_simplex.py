@@ -60,9 +60,7 @@ def test_last_axis_of_any_shape():
 def test_oracle(oracle, case):
     helpers = oracle("helpers")
     y, total = helpers[f"in_simplex_v__{case}"], helpers["in_simplex_k"].ravel()[case]
-    np.testing.assert_allclose(
-        project_simplex(y.ravel(), total), helpers[f"out_simplex_x__{case}"].ravel(), atol=1e-8
-    )
+    np.testing.assert_allclose(project_simplex(y.ravel(), total), helpers[f"out_simplex_x__{case}"].ravel(), atol=1e-8)
 
 
 @given(tables, st.integers(0, 2**32 - 1))

@@ -69,7 +69,11 @@ def test_c_step(state, threads, slip):
 def test_j_step(state, threads, axis):
     settings = Settings(n_clusters=3, tensor_axis=axis)
     expected, norm = prox_schatten(
-        state.C + state.Y2 / state.rho, 1 / state.rho, 0.9, ["views", "samples", "anchors"].index(axis), sweeps=4
+        state.C + state.Y2 / state.rho,
+        1 / state.rho,
+        0.9,
+        ["views", "samples", "anchors"].index(axis),
+        sweeps=4,
     )
     assert published.update_low_rank(state, settings, threads) == pytest.approx(norm)
     np.testing.assert_allclose(state.J, expected, atol=1e-12)
@@ -131,7 +135,12 @@ def test_multiplier_step(state, threads):
 
 @pytest.mark.parametrize(
     ("values", "factor"),
-    [([0.9, 0.9, 0.9, 0.1], 2.0), ([1.0, 1.0, 1.0, 1.0], 0.5), ([1.0, 1.0, 1.0, 0.2], 1.0), ([9, 8, 7, 6], 0.5)],
+    [
+        ([0.9, 0.9, 0.9, 0.1], 2.0),
+        ([1.0, 1.0, 1.0, 1.0], 0.5),
+        ([1.0, 1.0, 1.0, 0.2], 1.0),
+        ([9, 8, 7, 6], 0.5),
+    ],
 )
 def test_beta_step(state, values, factor):
     state.beta = 3.0

@@ -30,9 +30,7 @@ def naive_prox(tensor, p, axis, weights=1.0, *, twice_for_odd=False):
     return np.fft.ifft(np.moveaxis(slices, 0, axis), axis=axis).real
 
 
-@pytest.mark.parametrize(
-    ("shape", "mode", "p_name"), list(itertools.product(SHAPES, AXIS_OF_MODE, P_OF_NAME))
-)
+@pytest.mark.parametrize(("shape", "mode", "p_name"), list(itertools.product(SHAPES, AXIS_OF_MODE, P_OF_NAME)))
 def test_oracle(oracle, shape, mode, p_name):
     helpers = oracle("helpers")
     tensor, axis, p = helpers[f"in_T_{shape}"], AXIS_OF_MODE[mode], P_OF_NAME[p_name]
@@ -85,8 +83,7 @@ def test_p_close_to_one_is_close_to_the_nuclear_norm():
 def test_norm_of_a_small_tensor_by_hand():
     tensor = np.random.default_rng(2).normal(size=(3, 4, 5))
     total = sum(
-        (np.linalg.svd(s, compute_uv=False) ** 0.7).sum()
-        for s in np.moveaxis(np.fft.fft(tensor, axis=1), 1, 0)
+        (np.linalg.svd(s, compute_uv=False) ** 0.7).sum() for s in np.moveaxis(np.fft.fft(tensor, axis=1), 1, 0)
     )
     assert schatten_norm(tensor, 0.7, 1, norm_scale="paper") == pytest.approx(total)
     assert schatten_norm(tensor, 0.7, 1) == pytest.approx(total / 4)

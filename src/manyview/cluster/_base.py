@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
 from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
 
-from manyview.exceptions import ReducedNeighborsWarning, ViewsError
+from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS
 from manyview.graphs.anchors import concatenate
 from manyview.views import Array, Views, check_views
@@ -71,7 +70,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         check_n_clusters(checked, self.n_clusters)
         self.view_names_ = checked.names
         self.n_features_in_ = sum(checked.n_features)
-        self._fit(checked)
+        # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
+        # any machine. The solvers run threads of their own, over rows.
+        with threadpool_limits(limits=1):
+            self._fit(checked)
         return self
 
     def _fit(self, views: Views) -> None:
@@ -89,9 +91,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 def check_n_clusters(views: Views, n_clusters: int) -> None:
     """There must be at least as many different samples as clusters."""
     if n_clusters > views.n_samples:
-        raise ViewsError(
-            f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}."
-        )
+        raise ViewsError(f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}.")
     distinct = _count_distinct_rows(views.arrays, at_least=n_clusters)
     if distinct < n_clusters:
         raise ViewsError(
@@ -108,7 +108,7 @@ def _count_distinct_rows(arrays: Sequence[Array], at_least: int) -> int:
     step = max(1, min(n, 4 * at_least))
     for start in range(0, n, step):
         block = table[start : start + step]
-        block = block.toarray() if sp.issparse(block) else block
+        block = block if isinstance(block, np.ndarray) else block.toarray()
         seen.update(row.tobytes() for row in block + 0.0)  # + 0.0 turns -0.0 into 0.0
         if len(seen) >= at_least:
             break
@@ -128,13 +128,16 @@ def choose_anchors(
         m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n))
         if m > n:
             raise ViewsError(f"n_anchors={n_anchors} is more than there are samples: n_samples={n}.")
-    else:
-        anchors = check_anchor_indices(anchors, n)
-        m = len(anchors)
-    if m <= n_clusters:
-        given = f"n_anchors={n_anchors} gives {m}" if isinstance(anchors, str) else f"anchors lists {m}"
-        raise ViewsError(f"{given} anchors for n_samples={n}; n_clusters={n_clusters} needs at least {n_clusters + 1}.")
-    return ANCHOR_SELECTORS[anchors](views, m, random_state) if isinstance(anchors, str) else anchors
+        _check_enough_anchors(f"n_anchors={n_anchors} gives {m} anchors for n_samples={n}", m, n_clusters)
+        return ANCHOR_SELECTORS[anchors](views, m, random_state)
+    indices = check_anchor_indices(anchors, n)
+    _check_enough_anchors(f"anchors lists {len(indices)} samples", len(indices), n_clusters)
+    return indices
+
+
+def _check_enough_anchors(given: str, n_anchors: int, n_clusters: int) -> None:
+    if n_anchors <= n_clusters:
+        raise ViewsError(f"{given}; n_clusters={n_clusters} needs at least {n_clusters + 1}.")
 
 
 def check_anchor_indices(anchors: Sequence[int], n_samples: int) -> np.ndarray:
@@ -157,7 +160,7 @@ def limit_neighbors(n_neighbors: int, n_anchors: int) -> int:
     """As many neighbours as the anchors allow; says so when that is fewer than asked for."""
     if n_neighbors < n_anchors:
         return n_neighbors
-    warnings.warn(
+    warn_user(
         f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} anchors, but there are {n_anchors}; "
         f"using n_neighbors={n_anchors - 1}.",
         ReducedNeighborsWarning,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from numbers import Real
@@ -12,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from manyview._memory import physical_memory
 from manyview.cluster._base import MultiViewClusterer, choose_anchors, interval, limit_neighbors, one_of
-from manyview.exceptions import OrderDependenceWarning
+from manyview.exceptions import OrderDependenceWarning, warn_user
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_graph
 from manyview.solvers import published
 from manyview.views import Views
@@ -30,9 +29,9 @@ class TBGL(MultiViewClusterer):
     weights pulls the weighted mean graph towards ``n_clusters`` components, which are then read off.
 
     .. warning::
-       The tensor term takes a Fourier transform along the *order of the samples*, and the benchmark files are sorted by
-       class. On MSRC-v5 in file order the method reaches ACC 0.995, with the rows shuffled about 0.6. Use it to reproduce
-       the paper. A fit says so with an ``OrderDependenceWarning``.
+       The tensor term takes a Fourier transform along the *order of the samples*, and the benchmark files are sorted
+       by class. On MSRC-v5 in file order the method reaches ACC 0.995, with the rows shuffled about 0.6. Use it to
+       reproduce the paper. A fit says so with an ``OrderDependenceWarning``.
 
     Parameters
     ----------
@@ -52,9 +51,9 @@ class TBGL(MultiViewClusterer):
     connectivity_weight : float, default=10.0
         First price of a graph that is not in ``n_clusters`` pieces (β). It is halved in every pass, as in the program.
     tensor_axis : {"samples", "anchors", "views"}, default="samples"
-        Axis of the Fourier transform. "samples" is the authors' program, "anchors" the paper's text; both depend on the
-        order of the samples, as anchors are kept in that order. "views" does not, but depends on the order of the views if
-        there are more than three.
+        Axis of the Fourier transform. "samples" is the authors' program, "anchors" the paper's text; both depend on
+        the order of the samples, as anchors are kept in that order. "views" does not, but depends on the order of the
+        views if there are more than three.
     norm_scale : {"code", "paper"}, default="code"
         Whether the quasi-norm is divided by the length of that axis (as programmed) or not (as printed).
     anchors : {"vda", "kmeans", "random"} or array-like of int, default="vda"
@@ -62,8 +61,8 @@ class TBGL(MultiViewClusterer):
     scaling : {"max", "unit", "none"}, default="max"
         Divide each view by its largest value, each sample by its length, or nothing.
     max_iter : int, default=52
-        Passes of the solver. The program makes 52 and has then not converged; on MSRC-v5 in file order a pass more or less
-        moves ACC between 0.78 and 1.00.
+        Passes of the solver. The program makes 52 and has then not converged; on MSRC-v5 in file order a pass more or
+        less moves ACC between 0.78 and 1.00.
     tol : float, default=0.0
         Stop earlier, when all residuals are below it. 0 runs all passes.
     view_sizes : int or sequence of int, optional
@@ -110,13 +109,12 @@ class TBGL(MultiViewClusterer):
 
     References
     ----------
-    W. Xia, Q. Gao, Q. Wang, X. Gao, C. Ding and D. Tao, "Tensorized bipartite graph learning for multi-view clustering",
-    IEEE Transactions on Pattern Analysis and Machine Intelligence 45(4), 2023.
+    W. Xia, Q. Gao, Q. Wang, X. Gao, C. Ding and D. Tao, "Tensorized bipartite graph learning for multi-view
+    clustering", IEEE Transactions on Pattern Analysis and Machine Intelligence 45(4), 2023.
 
     Examples
     --------
-    >>> import warnings
-    >>> from manyview import TBGL, OrderDependenceWarning
+    >>>     >>> from manyview import TBGL, OrderDependenceWarning
     >>> from manyview.datasets import make_multiview
     >>> views = make_multiview(120, n_clusters=3, random_state=0)
     >>> with warnings.catch_warnings():
@@ -216,9 +214,10 @@ class TBGL(MultiViewClusterer):
         if self.tensor_axis == "views" and n_views <= 3:
             return
         what = "views" if self.tensor_axis == "views" else "rows"
-        warnings.warn(
-            f"TBGL(tensor_axis={self.tensor_axis!r}) takes a Fourier transform along the order of the {what}: the same "
-            f"{what} in another order give other clusters, and rows sorted by class give better ones than you will get.",
+        warn_user(
+            f"TBGL(tensor_axis={self.tensor_axis!r}) takes a Fourier transform along the order of the {what}: the "
+            f"same {what} in another order give other clusters, and rows sorted by class give much better ones than "
+            "rows in any other order.",
             OrderDependenceWarning,
         )
 
@@ -226,14 +225,11 @@ class TBGL(MultiViewClusterer):
 def check_memory(n_views: int, n_samples: int, n_anchors: int) -> None:
     """Refuse what cannot fit before anything is allocated."""
     needed = _TENSORS * 8 * n_views * n_samples * n_anchors
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system tells
-        return
+    there = physical_memory()
     if needed > there:
         raise MemoryError(
-            f"TBGL needs about {needed / 2**30:.0f} GiB for {n_views} views, {n_samples} samples and {n_anchors} anchors; "
-            f"this machine has {there / 2**30:.0f} GiB. Choose a smaller n_anchors."
+            f"TBGL needs about {needed / 2**30:.0f} GiB for {n_views} views, {n_samples} samples and {n_anchors} "
+            f"anchors; this machine has {there / 2**30:.0f} GiB. Choose a smaller n_anchors."
         )
 
 

@@ -42,8 +42,7 @@ OTHERS = (
         file_name="3Sources.mat",
         origin=f"the 3Sources collection at mlg.ucd.ie/datasets/3sources.html; {COLLECTION}",
         citation=(
-            "Greene, Cunningham: A matrix factorization approach for integrating multiple data views. "
-            "ECML PKDD 2009."
+            "Greene, Cunningham: A matrix factorization approach for integrating multiple data views. ECML PKDD 2009."
         ),
         sha256="8a94f0e554c5782bc87561314f1bad8ca206910125734f4dbe2492956528c9ae",
         sorted_by_class=False,
@@ -111,10 +110,7 @@ OTHERS = (
         n_classes=100,
         views=(("margin", 64), ("shape", 64), ("texture", 64)),
         file_name="100Leaves.mat",
-        origin=(
-            "One-hundred plant species leaves, dataset 241 of the UCI Machine Learning Repository; "
-            f"{COLLECTION}"
-        ),
+        origin=(f"One-hundred plant species leaves, dataset 241 of the UCI Machine Learning Repository; {COLLECTION}"),
         citation=(
             "Mallah, Cope, Orwell: Plant leaf classification using probabilistic integration of shape, "
             "texture and margin features. 2013."

@@ -19,7 +19,7 @@ def load_digits_views() -> Views:
     Returns
     -------
     Views
-        With the digits in ``labels``, and the views
+        With the digits in ``labels``, scikit-learn's image numbers in ``sample_ids``, and the views
 
         - ``pixels`` (64): grey values from 0 to 16;
         - ``gradients`` (72): histograms of the direction of the brightness gradient, 8 directions in each of
@@ -45,15 +45,14 @@ def load_digits_views() -> Views:
             _zernike_magnitudes(images),
         ),
         names=("pixels", "gradients", "fourier", "profiles", "moments"),
+        sample_ids=np.arange(len(images)),
         labels=digits.target,
     )
 
 
 def _gradients(images: np.ndarray, n_directions: int = 8, cell: int = 4, step: int = 2) -> np.ndarray:
     """Histograms of gradient directions, weighted by the length of the gradient."""
-    padded = np.pad(
-        images, ((0, 0), (1, 1), (1, 1))
-    )  # a border of background, so that edges at the rim count
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))  # a border of background, so that edges at the rim count
     down = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1]) / 2
     right = (padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2]) / 2
     position = np.arctan2(down, right) / (2 * np.pi) * n_directions % n_directions
@@ -89,9 +88,7 @@ def _zernike_magnitudes(images: np.ndarray, order: int = 8) -> np.ndarray:
     down, right = np.meshgrid(axis, axis, indexing="ij")
     r, angle = np.hypot(down, right), np.arctan2(down, right)
     orders = [(n, m) for n in range(order + 1) for m in range(n % 2, n + 1, 2)]
-    basis = np.array(
-        [(n + 1) / np.pi * _zernike_radial(r, n, m) * np.exp(-1j * m * angle) for n, m in orders]
-    )
+    basis = np.array([(n + 1) / np.pi * _zernike_radial(r, n, m) * np.exp(-1j * m * angle) for n, m in orders])
     basis[:, r > 1] = 0
     return np.abs(np.tensordot(images, basis, axes=((1, 2), (1, 2)))) / radius**2
 

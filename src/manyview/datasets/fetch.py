@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 from manyview.datasets._download import check_scheme, download, sha256_of
 from manyview.datasets._registry import DATASETS
 from manyview.datasets.info import DatasetInfo
-from manyview.exceptions import DatasetError
+from manyview.exceptions import DatasetError, warn_user
 from manyview.io import read_views
 from manyview.views import Views
 
@@ -139,9 +138,7 @@ def fetch_dataset(
                 "edition. Remove it, or pass verify=False to read it as it is."
             )
     else:
-        _get(
-            info, path, url or info.url, expected, allowed=download_if_missing, verify=verify, timeout=timeout
-        )
+        _get(info, path, url or info.url, expected, allowed=download_if_missing, verify=verify, timeout=timeout)
     return _as_described(read_views(path), info, path, verify)
 
 
@@ -156,13 +153,9 @@ def _get(
     timeout: float,
 ) -> None:
     if not allowed:
-        raise DatasetError(
-            f"{info.name}: {path} is not there, and download_if_missing is False. {_help(info, path)}"
-        )
+        raise DatasetError(f"{info.name}: {path} is not there, and download_if_missing is False. {_help(info, path)}")
     if url is None:
-        raise DatasetError(
-            f"{info.name}: {path} is not there, and no fixed address is known. {_help(info, path)}"
-        )
+        raise DatasetError(f"{info.name}: {path} is not there, and no fixed address is known. {_help(info, path)}")
     if expected is None and verify:
         raise DatasetError(
             f"{info.name}: no checksum is known, so a download could not be checked. Pass sha256= with the "
@@ -195,11 +188,10 @@ def _as_described(views: Views, info: DatasetInfo, path: Path, verify: bool) -> 
     if len(views) != len(info.views):
         return views
     if views.n_features != info.n_features:
-        warnings.warn(
+        warn_user(
             f"{info.name}: expected {info.n_features} features, got {views.n_features} from {path}; this is "
             "another edition, so scores need not compare with published ones.",
             UserWarning,
-            stacklevel=3,
         )
     return replace(views, names=info.view_names)
 

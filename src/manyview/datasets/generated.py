@@ -90,8 +90,7 @@ def make_multiview(
     variance = positions.var(axis=0).sum()
     arrays = [_seen(positions, width, noise, random) for width in widths[:n_views]]
     arrays += [
-        random.normal(0.0, np.sqrt(variance / width + noise**2), (n_samples, width))
-        for width in widths[n_views:]
+        random.normal(0.0, np.sqrt(variance / width + noise**2), (n_samples, width)) for width in widths[n_views:]
     ]
     names = [f"view{i}" for i in range(n_views)] + [f"noise{i}" for i in range(n_noise_views)]
     return Views(tuple(arrays), names=tuple(names), labels=labels)

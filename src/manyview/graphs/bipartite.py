@@ -12,8 +12,8 @@ from manyview.views import Array
 def can_weights(distances: np.ndarray) -> np.ndarray:
     """Weights of the k nearest from the distances to the k + 1 nearest.
 
-    Row i solves ``min_s Σ_j d_j s_j + γ_i|s|²  s.t.  s >= 0, Σs = 1`` with γ_i such that exactly k entries are positive:
-    ``s_j = (d_(k+1) - d_j) / (k·d_(k+1) - Σ_{h<=k} d_(h))``.
+    Row i solves ``min_s Σ_j d_j s_j + γ_i|s|²  s.t.  s >= 0, Σs = 1`` with γ_i such that exactly k entries are
+    positive: ``s_j = (d_(k+1) - d_j) / (k·d_(k+1) - Σ_{h<=k} d_(h))``.
 
     Parameters
     ----------

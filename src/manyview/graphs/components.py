@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from manyview.exceptions import warn_user
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 
 # Weights below this share of the largest are leftovers of averaging, not edges.
@@ -64,8 +63,8 @@ def read_clusters(
     """Exactly ``n_clusters`` labels from a learned graph.
 
     A graph with that many components is read off. One with more has its smallest component joined, again and again, to
-    the one that the ``initial`` graph links it with most. One with fewer is cut by spectral clustering. Both come with a
-    ``ConvergenceWarning``.
+    the one that the ``initial`` graph links it with most. One with fewer is cut by spectral clustering. Both come with
+    a ``ConvergenceWarning``.
 
     Returns
     -------
@@ -76,7 +75,7 @@ def read_clusters(
     if found == n_clusters:
         return labels
     how = "the smallest were joined to their neighbours" if found > n_clusters else "it was cut by spectral clustering"
-    warnings.warn(
+    warn_user(
         f"The learned graph has {found} connected components instead of n_clusters={n_clusters}; {how}.",
         ConvergenceWarning,
     )
@@ -97,8 +96,7 @@ def _merge_components(labels: np.ndarray, n_clusters: int, initial: sp.csr_array
         smallest = min(alive, key=lambda c: (sizes[c], c))
         others = [c for c in alive if c != smallest]
         links = shares[others] @ shares[smallest]
-        # Without any common anchor, the component with the most similar anchor profile is as good as any other:
-        # the largest, so that no cluster is made of strangers only.
+        # Without any common anchor no component is nearer than another; the largest suffers least from strangers.
         best = others[int(np.argmax(links))] if links.any() else max(others, key=lambda c: (sizes[c], -c))
         shares[best] += shares[smallest]
         sizes[best] += sizes[smallest]

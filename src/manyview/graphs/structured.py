@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 
 from manyview.graphs.components import component_labels, drop_weak_edges
 from manyview.graphs.laplacian import inverse_sqrt, leading_singular_vectors, normalize_bipartite
@@ -74,7 +75,6 @@ def structured_graph(
     if n_components >= n_clusters:
         return StructuredGraph(_widen(given, used, graph.shape[1]), n_components)
 
-    rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
     learned, lam, history = given, connectivity_weight, []
     too_low, too_high = 0.0, np.inf
     for iteration in range(max_iter):
@@ -85,12 +85,14 @@ def structured_graph(
             scale_u = inverse_sqrt(np.asarray(learned.sum(axis=1)).ravel())
             scale_q = inverse_sqrt(np.asarray(learned.sum(axis=0)).ravel())
         a, b = u * scale_u[:, None] / np.sqrt(2), q * scale_q[:, None] / np.sqrt(2)
-        cost = _edge_costs(a, b, rows, given.indices)
+        cost = _edge_costs(a, b, given.indices, given.indptr)
         target = sp.csr_array((given.data - lam / 2 * cost, given.indices, given.indptr), shape=given.shape)
         learned = project_simplex_sparse(target)
         if variant == "code":
             by_column = project_simplex_sparse(target.tocsc()).tocsr()
-            learned = sp.csr_array(((learned.data + by_column.data) / 2, given.indices, given.indptr), shape=given.shape)
+            learned = sp.csr_array(
+                ((learned.data + by_column.data) / 2, given.indices, given.indptr), shape=given.shape
+            )
         n_components, _ = component_labels(learned)
         history.append((lam, n_components))
         if n_components == n_clusters:
@@ -104,14 +106,14 @@ def structured_graph(
     return StructuredGraph(_widen(drop_weak_edges(learned), used, graph.shape[1]), n_components, history)
 
 
-def _edge_costs(a: np.ndarray, b: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """``|a_i - b_j|²`` for the given edges, in slices that keep the temporary arrays small."""
-    cost = np.empty(len(rows))
-    step = max(1, 2_000_000 // a.shape[1])
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        difference = a[rows[part]] - b[columns[part]]
-        cost[part] = np.einsum("ij,ij->i", difference, difference)
+@njit(nogil=True, cache=True)
+def _edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """``|a_i - b_j|²`` for every stored entry (i, j) of a CSR pattern."""
+    cost = np.zeros(columns.size)
+    for i in range(starts.size - 1):
+        for e in range(starts[i], starts[i + 1]):
+            for c in range(a.shape[1]):
+                cost[e] += (a[i, c] - b[columns[e], c]) ** 2
     return cost
 
 

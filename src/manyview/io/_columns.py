@@ -54,9 +54,7 @@ def read_table_labels(path: Path, options: Options) -> Part:
             f"{listed(table.names)}. "
             "Pass label_column= (and id_column= if the ids were not recognised)."
         )
-    return Part(
-        str(path), ids=_ids(table, id_at), labels=_labels(table, label_at), columns=tuple(table.names)
-    )
+    return Part(str(path), ids=_ids(table, id_at), labels=_labels(table, label_at), columns=tuple(table.names))
 
 
 def _find_ids(table: Table, options: Options) -> int | None:
@@ -135,9 +133,7 @@ def _numbers(table: Table, features: list[int]) -> np.ndarray:
             "Pass id_column= or label_column= if that is what they are, else encode or remove them."
         )
     if not features or table.frame.empty:
-        raise FileFormatError(
-            f"{table.path}: no features: {len(table.frame)} samples, columns {listed(table.names)}."
-        )
+        raise FileFormatError(f"{table.path}: no features: {len(table.frame)} samples, columns {listed(table.names)}.")
     return np.column_stack([_as_numpy(values) for values in columns.values()])
 
 

@@ -7,7 +7,6 @@ it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,14 +71,6 @@ def reading(path: Path, kind: str) -> Iterator[None]:
             f"{path}: cannot be read as {kind}; it is damaged, cut short, or something else. "
             f"({type(error).__name__}: {reason})"
         ) from error
-
-
-def physical_memory() -> int:
-    """Bytes of memory of this machine, or 64 GiB where the system does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 2**36
 
 
 def check_size(source: object, n_bytes: int, max_bytes: int) -> None:

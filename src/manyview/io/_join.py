@@ -24,17 +24,13 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
     first = parts[0].ids
     if first is None or any(part.ids is None for part in parts):
         return list(parts), _by_position(parts)
-    lookups = [
-        {id_: row for row, id_ in enumerate(part.ids.tolist())} for part in parts if part.ids is not None
-    ]
+    lookups = [{id_: row for row, id_ in enumerate(part.ids.tolist())} for part in parts if part.ids is not None]
     if how == "exact":
         for part, lookup in zip(parts, lookups, strict=True):
             _check_same_ids(parts[0], lookups[0], part, lookup)
     kept = [id_ for id_ in first.tolist() if all(id_ in lookup for lookup in lookups)]
     if not kept:
-        raise FileFormatError(
-            f"{', '.join(part.source for part in parts)}: no id occurs in all of these files."
-        )
+        raise FileFormatError(f"{', '.join(part.source for part in parts)}: no id occurs in all of these files.")
     rows = [np.array([lookup[id_] for id_ in kept]) for lookup in lookups]
     return [_take(part, pick) for part, pick in zip(parts, rows, strict=True)], np.array(kept)
 
@@ -63,9 +59,7 @@ def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: di
     extra = [id_ for id_ in found if id_ not in expected]
     told = []
     if missing:
-        told.append(
-            f"{len(missing)} of the {len(expected)} ids in {first.source} are missing ({_some(missing)})"
-        )
+        told.append(f"{len(missing)} of the {len(expected)} ids in {first.source} are missing ({_some(missing)})")
     if extra:
         told.append(f"{len(extra)} ids are not in {first.source} ({_some(extra)})")
     if told:

@@ -40,9 +40,7 @@ def find_labels(
     be labels is an error: it might be a second view (X and Y), which must not be lost in silence.
     """
     if labels_key is not None and labels_key not in variables:
-        raise FileFormatError(
-            f"{path}: has no variable {labels_key!r} (labels_key). It holds {describe(variables)}."
-        )
+        raise FileFormatError(f"{path}: has no variable {labels_key!r} (labels_key). It holds {describe(variables)}.")
     named = [key for key in variables if is_label_key(key)] if labels_key is None else [labels_key]
     read = {key: as_labels(variables[key]) for key in named}
     candidates = {key: labels for key, labels in read.items() if labels is not None}
@@ -98,9 +96,7 @@ def _labels_from_cell(items: list[Any]) -> np.ndarray | None:
         return np.array(["".join(item.ravel()) for item in items])
     each = [None if isinstance(item, Cell) else as_labels(item) for item in items]
     first = each[0]
-    agree = first is not None and all(
-        other is not None and np.array_equal(first, other) for other in each[1:]
-    )
+    agree = first is not None and all(other is not None and np.array_equal(first, other) for other in each[1:])
     return first if agree else None
 
 
@@ -115,9 +111,7 @@ def _whole_numbers(values: np.ndarray) -> np.ndarray | None:
     """Classes that MATLAB stored as double; a vector with fractions or gaps holds no classes."""
     if values.dtype.kind != "f":
         return values
-    whole = (
-        np.isfinite(values).all() and (values == np.round(values)).all() and (np.abs(values) < 2**53).all()
-    )
+    whole = np.isfinite(values).all() and (values == np.round(values)).all() and (np.abs(values) < 2**53).all()
     return values.astype(np.int64) if whole else None
 
 

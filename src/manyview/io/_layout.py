@@ -20,9 +20,7 @@ from manyview.io._common import Options, Part, is_matrix
 from manyview.io._labels import find_labels, is_label_key
 from manyview.io._variables import Cell, Variables, describe, plain_key
 
-VIEW_KEYS = frozenset(
-    {"x", "xs", "data", "fea", "feas", "feat", "feats", "feature", "features", "view", "views", "v"}
-)
+VIEW_KEYS = frozenset({"x", "xs", "data", "fea", "feas", "feat", "feats", "feature", "features", "view", "views", "v"})
 """What authors call their views, as `plain_key` spells it."""
 
 
@@ -103,9 +101,7 @@ def _named_views(path: Path, variables: Variables, views_key: str | tuple[str, .
     keys = (views_key,) if isinstance(views_key, str) else views_key
     for key in keys:
         if key not in variables:
-            raise FileFormatError(
-                f"{path}: has no variable {key!r} (views_key). It holds {describe(variables)}."
-            )
+            raise FileFormatError(f"{path}: has no variable {key!r} (views_key). It holds {describe(variables)}.")
     if len(keys) == 1 and _is_cell_of_views(variables[keys[0]]):
         return _from_cell(keys[0], variables[keys[0]])
     for key in keys:
@@ -157,10 +153,8 @@ def _samples_in_rows(path: Path, found: Candidate, n_labels: int | None) -> tupl
         return tuple(map(_transposed, arrays))
     shapes = ", ".join(str(array.shape) for array in arrays)
     raise FileFormatError(
-        f"{path}: the views in {', '.join(found.keys)} have shapes {shapes}: neither the numbers of rows nor "
-        "the "
-        "numbers of columns agree, so they do not describe the same samples. Pass views_key= to choose among "
-        "them."
+        f"{path}: the views in {', '.join(found.keys)} have shapes {shapes}: neither the numbers of rows nor the "
+        "numbers of columns agree, so they do not describe the same samples. Pass views_key= to choose among them."
     )
 
 

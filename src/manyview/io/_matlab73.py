@@ -63,9 +63,7 @@ class _Reader:
 
     def cell(self, dataset: Any) -> Cell:
         references = self.stored(dataset).T
-        items = [
-            self.value(self.file[reference], inside_cell=True) for reference in references.ravel(order="F")
-        ]
+        items = [self.value(self.file[reference], inside_cell=True) for reference in references.ravel(order="F")]
         return Cell(items, references.shape)
 
     def sparse(self, group: Any) -> sp.csr_array | Other:
@@ -87,9 +85,7 @@ class _Reader:
     def stored(self, dataset: Any) -> np.ndarray:
         """The values of a dataset, if the file really holds as many as it announces."""
         if dataset.is_virtual or dataset.external:
-            raise FileFormatError(
-                f"{self.path}: {dataset.name} is stored in another file, which is not read."
-            )
+            raise FileFormatError(f"{self.path}: {dataset.name} is stored in another file, which is not read.")
         n_bytes = dataset.size * dataset.dtype.itemsize
         if n_bytes > dataset.id.get_storage_size() * DEFLATE_RATIO:
             raise FileFormatError(

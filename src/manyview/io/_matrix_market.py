@@ -33,9 +33,7 @@ def read_mtx(path: Path, options: Options) -> Part:
         sizes = _read_sizes(lines, 3 if sparse else 2)
         shape = sizes[:2]
         if symmetry != "general" and shape[0] != shape[1]:
-            raise FileFormatError(
-                f"{path}: announced as {symmetry}, but {shape[0]} x {shape[1]} is not square."
-            )
+            raise FileFormatError(f"{path}: announced as {symmetry}, but {shape[0]} x {shape[1]} is not square.")
         n_entries = sizes[2] if sparse else _n_dense_entries(shape, symmetry)
         # Every entry takes two bytes of text or more.
         if min(shape) < 1 or 2 * n_entries > path.stat().st_size * (DEFLATE_RATIO if zipped else 1):
@@ -47,9 +45,7 @@ def read_mtx(path: Path, options: Options) -> Part:
         entries = _read_entries(path, lines, n_entries, (2 if sparse else 0) + (field != "pattern"))
         whole = entries if field == "integer" else entries[:, : 2 if sparse else 0]
         if (whole != np.round(whole)).any():
-            raise FileFormatError(
-                f"{path}: expected whole numbers, found fractions among the indices or values."
-            )
+            raise FileFormatError(f"{path}: expected whole numbers, found fractions among the indices or values.")
         values = entries[:, -1].astype(_DTYPES[field]) if field != "pattern" else np.ones(n_entries)
         if sparse:
             matrix = _sparse(entries, values, shape, _MIRRORED[symmetry])
@@ -59,9 +55,7 @@ def read_mtx(path: Path, options: Options) -> Part:
 
 def _read_banner(path: Path, lines: Any) -> tuple[bool, str, str]:
     words = lines.readline(_LONGEST_LINE).lower().split()
-    known = (
-        len(words) == 5 and words[:2] == ["%%matrixmarket", "matrix"] and words[2] in ("coordinate", "array")
-    )
+    known = len(words) == 5 and words[:2] == ["%%matrixmarket", "matrix"] and words[2] in ("coordinate", "array")
     if not known or words[3] not in _DTYPES or words[4] not in _MIRRORED:
         raise FileFormatError(
             f"{path}: expected a first line like '%%MatrixMarket matrix coordinate real general', "

@@ -50,8 +50,7 @@ def read_npy_labels(path: Path, options: Options) -> Part:
     labels = as_labels(array)
     if labels is None:
         raise FileFormatError(
-            f"{path}: expected labels, one class per sample, found shape {array.shape} of dtype "
-            f"{array.dtype}."
+            f"{path}: expected labels, one class per sample, found shape {array.shape} of dtype {array.dtype}."
         )
     return Part(str(path), labels=labels)
 
@@ -84,21 +83,17 @@ def _read_array(stream: Any, n_bytes: int, where: str) -> np.ndarray:
     """Read one array from ``n_bytes`` of ``.npy``, after comparing them with what the header announces."""
     version = npy.read_magic(stream)
     if version not in _HEADERS:  # version 3 is for field names of structured arrays, which are no views
-        raise FileFormatError(
-            f"{where}: .npy format {version[0]}.{version[1]} is not supported; use 1.0 or 2.0."
-        )
+        raise FileFormatError(f"{where}: .npy format {version[0]}.{version[1]} is not supported; use 1.0 or 2.0.")
     shape, _, dtype = _HEADERS[version](stream)
     if dtype.hasobject:
         raise FileFormatError(
-            f"{where}: holds Python objects, which would have to be unpickled. manyview never does that, "
-            "because "
-            "a pickle can run any code. Save the arrays one by one, with dtype= numbers or str."
+            f"{where}: holds Python objects, which would have to be unpickled. manyview never does that, because a "
+            "pickle can run any code. Save the arrays one by one, with dtype= numbers or str."
         )
     announced, present = math.prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if announced != present:
         raise FileFormatError(
-            f"{where}: the header announces shape {shape} of {dtype}, {announced:,} bytes, but there are "
-            f"{present:,}."
+            f"{where}: the header announces shape {shape} of {dtype}, {announced:,} bytes, but there are {present:,}."
         )
     stream.seek(0)
     return npy.read_array(stream, allow_pickle=False)

@@ -10,9 +10,10 @@ from typing import Literal
 
 import numpy as np
 
+from manyview._memory import physical_memory
 from manyview.exceptions import FileFormatError
 from manyview.io._columns import read_table, read_table_labels
-from manyview.io._common import Options, Part, physical_memory
+from manyview.io._common import Options, Part
 from manyview.io._join import joined
 from manyview.io._labels import is_label_key
 from manyview.io._matlab import read_mat
@@ -139,9 +140,7 @@ def read_views(
         parts.append(_read_one(labels_file, LABEL_READERS, options))
     elif label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
-        raise FileFormatError(
-            f"no file has a column {label_column!r} (label_column). Columns found: {found}."
-        )
+        raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
     parts, ids = joined(parts, join)
     return Views(
         arrays=tuple(array for part in parts for array in part.arrays),

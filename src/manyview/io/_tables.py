@@ -33,9 +33,7 @@ def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Ta
     check_size(path, path.stat().st_size, options.max_bytes)
     with path.open("rb") as stream, reading(path, kind):
         if b"\0" in stream.read(2**13):
-            raise FileFormatError(
-                f"{path}: expected {kind}, UTF-8 text, found binary data or another encoding."
-            )
+            raise FileFormatError(f"{path}: expected {kind}, UTF-8 text, found binary data or another encoding.")
         first_line = _check_lines(path, separator)
         has_header = _has_header(path, first_line, options.header)
         width = len(first_line)

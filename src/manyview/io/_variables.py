@@ -46,6 +46,4 @@ def _describe_one(key: str, value: Any) -> str:
         return f"{key} {tuple(map(int, value.shape))}"
     items = [_describe_one("", item).strip() for item in value.items[:3]]
     more = " ..." if len(value.items) > 3 else ""
-    return f"{key} cell {tuple(map(int, value.shape))}" + (
-        f" of {' and '.join(items)}{more}" if items else ""
-    )
+    return f"{key} cell {tuple(map(int, value.shape))}" + (f" of {' and '.join(items)}{more}" if items else "")

@@ -87,9 +87,7 @@ def _new_names(classes: np.ndarray, n_names: int) -> np.ndarray:
     """Names that no class has, of the classes' own kind where that is numbers."""
     if classes.dtype.kind in "biuf":
         start = int(np.floor(classes.max())) + 1
-        return np.arange(
-            start, start + n_names, dtype=classes.dtype if classes.dtype.kind == "f" else np.int64
-        )
+        return np.arange(start, start + n_names, dtype=classes.dtype if classes.dtype.kind == "f" else np.int64)
     taken, names, number = set(classes.tolist()), list[str](), 0
     while len(names) < n_names:
         number += 1

@@ -100,9 +100,7 @@ def _as_labels(labels: Any, name: str) -> np.ndarray:
         try:
             array = np.asarray(labels)
         except ValueError as error:
-            raise ValueError(
-                f"{name}: expected a 1-D array of labels, got rows of different lengths."
-            ) from error
+            raise ValueError(f"{name}: expected a 1-D array of labels, got rows of different lengths.") from error
     if array.ndim != 1:
         hint = " Use .ravel() on a column." if array.ndim == 2 and 1 in array.shape else ""
         raise ValueError(f"{name}: expected a 1-D array of labels, got shape {array.shape}.{hint}")
@@ -153,9 +151,7 @@ def _encode(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
         return values, codes
     seen: dict[Any, int] = {}
     try:
-        codes = np.fromiter(
-            (seen.setdefault(label, len(seen)) for label in labels), dtype=np.intp, count=len(labels)
-        )
+        codes = np.fromiter((seen.setdefault(label, len(seen)) for label in labels), dtype=np.intp, count=len(labels))
     except TypeError as error:
         raise ValueError(f"{name}: expected hashable labels such as numbers or strings. {error}") from error
     values = np.empty(len(seen), dtype=object)

@@ -55,9 +55,7 @@ def step_even(C: np.ndarray, Y3: np.ndarray, mu3: float, weight: float, O: np.nd
 
 
 @njit(nogil=True, cache=True)
-def step_errors(
-    B: np.ndarray, C: np.ndarray, Y1: np.ndarray, mu: float, threshold: float, E: np.ndarray
-) -> float:
+def step_errors(B: np.ndarray, C: np.ndarray, Y1: np.ndarray, mu: float, threshold: float, E: np.ndarray) -> float:
     """Write the soft threshold of ``B - C + Y1/μ`` to E; return ``Σ|E|``."""
     total = 0.0
     for i in range(E.shape[0]):
@@ -82,9 +80,7 @@ def step_multiplier(Y: np.ndarray, penalty: float, left: np.ndarray, right: np.n
 
 
 @njit(nogil=True, cache=True)
-def step_noise_multiplier(
-    Y1: np.ndarray, mu: float, B: np.ndarray, C: np.ndarray, E: np.ndarray
-) -> float:
+def step_noise_multiplier(Y1: np.ndarray, mu: float, B: np.ndarray, C: np.ndarray, E: np.ndarray) -> float:
     """``Y1 += μ·(B - C - E)``; return ``max|B - C - E|``."""
     largest = 0.0
     for i in range(Y1.shape[0]):

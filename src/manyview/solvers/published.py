@@ -23,10 +23,10 @@ Y1..3   (V, n, m)           multipliers of B = C + E, C = J, C = O
 ======  ==================  ==============================================================================
 
 Faithful to the authors' program rather than to the text where they differ: everything starts at zero, the order of the
-updates is C, J, O, E, P, β, ξ, multipliers, penalties start at 1e-4, the shrinkage takes four sweeps, and it stops after
-a fixed number of passes, far from convergence. Three slips of the program are *not* repeated: the last view's O stands in
-for every view's (:attr:`Settings.last_view_slip` brings it back), a conjugate pair of slices is shrunk twice when
-the transformed axis is odd, and slices are counted in 16 bits.
+updates is C, J, O, E, P, β, ξ, multipliers, penalties start at 1e-4, the shrinkage takes four sweeps, and it stops
+after a fixed number of passes, far from convergence. Three slips of the program are *not* repeated: the last view's O
+stands in for every view's (:attr:`Settings.last_view_slip` brings it back), a conjugate pair of slices is shrunk twice
+when the transformed axis is odd, and slices are counted in 16 bits.
 """
 
 from __future__ import annotations

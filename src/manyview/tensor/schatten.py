@@ -63,7 +63,5 @@ def prox_schatten(
     """
     length = tensor.shape[axis]
     lam = threshold * length if norm_scale == "paper" else threshold
-    x, values = map_singular_values(
-        tensor, axis, lambda sigma: prox_lp(sigma, lam, p, sweeps=sweeps), workers=workers
-    )
+    x, values = map_singular_values(tensor, axis, lambda sigma: prox_lp(sigma, lam, p, sweeps=sweeps), workers=workers)
     return x, _norm_of_values(values, p, length, norm_scale)

@@ -91,9 +91,7 @@ def map_singular_values(
     return from_fourier_slices(slices, axis, length, workers=workers), values
 
 
-def _map_slices(
-    slices: np.ndarray, shrink: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def _map_slices(slices: np.ndarray, shrink: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Multiply each slice A by Q·diag(shrink(σ)/σ)·Qᴴ, with Q and σ² from its smaller Gram matrix."""
     tall = slices.shape[1] > slices.shape[2]
     adjoint = slices.conj().swapaxes(1, 2)
