@@ -1,8 +1,7 @@
-"""Files for the readers: real ones where they are, and imitations of what MATLAB writes."""
+"""Files for the readers: imitations of what MATLAB writes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,6 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-
-
-@pytest.fixture
-def data_file() -> Callable[[str], Path]:
-    """The path of a real dataset; the test is skipped where it is not there."""
-
-    def find(name: str) -> Path:
-        folder = os.environ.get("MANYVIEW_DATA")
-        if folder is None:
-            pytest.skip("MANYVIEW_DATA is not set: real datasets are not tried")
-        path = Path(folder, name)
-        if not path.is_file():
-            pytest.skip(f"{name} is not in MANYVIEW_DATA")
-        return path
-
-    return find
 
 
 @pytest.fixture

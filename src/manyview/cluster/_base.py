@@ -125,7 +125,7 @@ def choose_anchors(
     """Indices of the anchors, ascending: selected by name or as given by the user."""
     n = views[0].shape[0]
     if isinstance(anchors, str):
-        m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n))
+        m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n + 1e-9))
         if m > n:
             raise ViewsError(f"n_anchors={n_anchors} is more than there are samples: n_samples={n}.")
         _check_enough_anchors(f"n_anchors={n_anchors} gives {m} anchors for n_samples={n}", m, n_clusters)

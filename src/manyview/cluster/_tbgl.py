@@ -114,7 +114,8 @@ class TBGL(MultiViewClusterer):
 
     Examples
     --------
-    >>>     >>> from manyview import TBGL, OrderDependenceWarning
+    >>> import warnings
+    >>> from manyview import TBGL, OrderDependenceWarning
     >>> from manyview.datasets import make_multiview
     >>> views = make_multiview(120, n_clusters=3, random_state=0)
     >>> with warnings.catch_warnings():
