@@ -6,7 +6,7 @@ corrected where the origin contradicts it (see the notes).
 
 from __future__ import annotations
 
-from manyview.datasets._registry_others import COLLECTION, OTHERS, REUTERS_CITATION, REUTERS_ORIGIN
+from manyview.datasets._registry_others import COLLECTION, OTHERS, REUTERS_CITATION, REUTERS_ORIGIN, REUTERS_VIEWS
 from manyview.datasets.info import DatasetInfo
 
 _AUTHORS = "in the GitHub repository xdweixia/TBGL-MVC of the authors of TBGL"
@@ -89,13 +89,7 @@ _PAPER = (
         description="News in English with machine translations to four languages, one language a view.",
         n_samples=18758,
         n_classes=6,
-        views=(
-            ("english", 21531),
-            ("french", 24892),
-            ("german", 34251),
-            ("italian", 15506),
-            ("spanish", 11547),
-        ),
+        views=REUTERS_VIEWS,
         file_name="Reuters.mat",
         origin=REUTERS_ORIGIN,
         citation=REUTERS_CITATION,

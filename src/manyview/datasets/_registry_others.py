@@ -13,6 +13,13 @@ REUTERS_ORIGIN = (
     "the Reuters RCV1/RCV2 Multilingual, Multiview Text Categorization Test collection, "
     "dataset 259 of the UCI Machine Learning Repository"
 )
+REUTERS_VIEWS = (
+    ("english", 21531),
+    ("french", 24892),
+    ("german", 34251),
+    ("italian", 15506),
+    ("spanish", 11547),
+)
 _BBC_CITATION = (
     "Greene, Cunningham: Practical solutions to the problem of diagonal dominance in kernel document "
     "clustering. ICML 2006."
@@ -77,13 +84,7 @@ OTHERS = (
         description="A sample of Reuters, a hundred documents of each class; sparse.",
         n_samples=600,
         n_classes=6,
-        views=(
-            ("english", 21531),
-            ("french", 24892),
-            ("german", 34251),
-            ("italian", 15506),
-            ("spanish", 11547),
-        ),
+        views=REUTERS_VIEWS,
         file_name="Reuters600.mat",
         origin=REUTERS_ORIGIN,
         citation=REUTERS_CITATION,
