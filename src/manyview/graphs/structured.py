@@ -75,35 +75,46 @@ def structured_graph(
     if n_components >= n_clusters:
         return StructuredGraph(_widen(given, used, graph.shape[1]), n_components)
 
-    learned, lam, history = given, connectivity_weight, []
+    basis, lam, history = given, connectivity_weight, []  # the basis gives F and the degrees
     too_low, too_high = 0.0, np.inf
     for iteration in range(max_iter):
-        u, _, q = leading_singular_vectors(normalize_bipartite(learned), n_clusters)
+        u, _, q = leading_singular_vectors(normalize_bipartite(basis), n_clusters)
         if iteration == 0 and first_scaling is not None:
             scale_u, scale_q = np.array([first_scaling[0]]), np.array([first_scaling[1]])
         else:
-            scale_u = inverse_sqrt(np.asarray(learned.sum(axis=1)).ravel())
-            scale_q = inverse_sqrt(np.asarray(learned.sum(axis=0)).ravel())
+            scale_u = inverse_sqrt(np.asarray(basis.sum(axis=1)).ravel())
+            scale_q = inverse_sqrt(np.asarray(basis.sum(axis=0)).ravel())
         a, b = u * scale_u[:, None] / np.sqrt(2), q * scale_q[:, None] / np.sqrt(2)
         cost = _edge_costs(a, b, given.indices, given.indptr)
-        target = sp.csr_array((given.data - lam / 2 * cost, given.indices, given.indptr), shape=given.shape)
-        learned = project_simplex_sparse(target)
-        if variant == "code":
-            by_column = project_simplex_sparse(target.tocsc()).tocsr()
-            learned = sp.csr_array(
-                ((learned.data + by_column.data) / 2, given.indices, given.indptr), shape=given.shape
-            )
+        learned = _graph_step(given, lam / 2 * cost, variant)
         n_components, _ = component_labels(learned)
         history.append((lam, n_components))
         if n_components == n_clusters:
             break
         if n_components < n_clusters:
-            too_low = lam
-            lam = 2 * lam if too_high == np.inf else np.sqrt(too_low * too_high)
+            too_low, basis = lam, learned
         else:
+            # Too far: back to the last F. (The authors' program means to, but has overwritten it by then.)
             too_high = lam
-            lam = lam / 2 if too_low == 0.0 else np.sqrt(too_low * too_high)
+        lam = _next_weight(too_low, too_high)
     return StructuredGraph(_widen(drop_weak_edges(learned), used, graph.shape[1]), n_components, history)
+
+
+def _next_weight(too_low: float, too_high: float) -> float:
+    """Double or halve until both sides are known, then bisect."""
+    if too_high == np.inf:
+        return 2 * too_low
+    return float(np.sqrt(too_low * too_high)) if too_low > 0 else too_high / 2
+
+
+def _graph_step(given: sp.csr_array, penalty: np.ndarray, variant: Variant) -> sp.csr_array:
+    """``argmin_P ½|G - P|² + Σ penalty_ij·p_ij`` with P on the simplex, by rows; "code": averaged with columns."""
+    target = sp.csr_array((given.data - penalty, given.indices, given.indptr), shape=given.shape)
+    by_row = project_simplex_sparse(target)
+    if variant == "rows":
+        return by_row
+    by_column = project_simplex_sparse(target.tocsc()).tocsr()
+    return sp.csr_array(((by_row.data + by_column.data) / 2, given.indices, given.indptr), shape=given.shape)
 
 
 @njit(nogil=True, cache=True)
