@@ -8,6 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# No deadline: the first call of a kernel compiles it. The same examples every time in CI, new ones elsewhere.
+settings.register_profile("manyview", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("manyview")
 
 ROOT = Path(__file__).resolve().parents[1]
 
