@@ -163,7 +163,7 @@ TOGETHER = {
         "cannot cut n_features=10 columns into 11 views",
     ),
     "view sizes for a dict": ({"view_sizes": 2}, {"a": A, "b": B}, "view_sizes: only for one 2-D array"),
-    "view sizes for a list": ({"view_sizes": 2}, [A, A], "views: Found array with dim 3"),
+    "view sizes for a list": ({"view_sizes": 2}, [A, B], "view_sizes: only for one 2-D array"),
 }
 
 

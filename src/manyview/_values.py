@@ -26,7 +26,7 @@ def check_values(array: Any, where: str) -> Array:
     values = array.data if sp.issparse(array) and hasattr(array, "data") else array
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     if kind in "USMmV":
-        raise ViewsError(f"{where}: expected numbers, got dtype {values.dtype} ({np.ravel(values)[:1]!r} ...).")
+        raise ViewsError(f"{where}: expected numbers, got dtype {values.dtype}, such as {values.ravel()[:1].tolist()}.")
     if kind == "c":
         raise ViewsError(f"{where}: expected real numbers, got dtype {values.dtype}. Complex data not supported.")
     try:
@@ -76,8 +76,8 @@ def _check_finite(array: Array, where: str) -> None:
         entries = array.tocoo()
         first = np.array([entries.row[first[0]], entries.col[first[0]]])
     raise ViewsError(
-        f"{where}: contains {what}, first at row {first[0]}, column {first[1]} "
-        f"({(~finite).sum()} value(s) that are not finite). Impute or remove them first."
+        f"{where}: contains {what}, first at row {first[0]}, column {first[1]}; {(~finite).sum()} of "
+        f"{np.prod(array.shape)} values are not finite. Impute or remove them first."
     )
 
 

@@ -219,6 +219,10 @@ def _is_table(value: Any) -> bool:
     return sp.issparse(value) or isinstance(value, np.ndarray) or (hasattr(value, "iloc") and hasattr(value, "shape"))
 
 
+def _is_list_of_tables(value: Any) -> bool:
+    return isinstance(value, Sequence) and len(value) > 0 and _is_table(value[0])
+
+
 def _common_index(views: Any, places: Sequence[str]) -> np.ndarray | None:
     """Sample ids from data frames: all that carry an index of their own must carry the same."""
     arrays = views.values() if isinstance(views, Mapping) else views
@@ -240,7 +244,7 @@ def _common_index(views: Any, places: Sequence[str]) -> np.ndarray | None:
 
 def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> list[Any]:
     """Cut one wide table into views."""
-    if isinstance(table, Views) or (isinstance(table, Mapping) and not _is_table(table)):
+    if not _is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table)):
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
     table = table.to_numpy() if is_frame(table) else table
     try:
