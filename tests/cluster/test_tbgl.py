@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview import TBGL, OrderDependenceWarning
 from manyview.cluster import _tbgl
-from manyview.datasets import fetch_dataset, make_multiview
+from manyview.datasets import dataset_info, fetch_dataset, make_multiview
 from manyview.exceptions import ReducedNeighborsWarning
 from manyview.graphs import component_labels, select_vda
 from manyview.metrics import accuracy, clustering_scores
@@ -196,3 +196,17 @@ def test_msrc_with_the_same_anchors_shuffled_still_falls(msrc):
 def test_msrc_a_pass_more_or_less_moves_the_result(msrc):
     found = [accuracy(msrc.labels, TBGL(7, max_iter=passes).fit(msrc).labels_) for passes in (50, 52, 53, 55)]
     assert max(found) - min(found) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Handwritten4", "Mnist4"])
+def test_presets_reach_what_they_say_in_file_order_only(data_file, name):
+    info = dataset_info(name)
+    views = fetch_dataset(name, data_home=data_file(info.file_name).parent)
+    model = TBGL(info.n_classes, **info.tbgl_preset.params)
+    scores = clustering_scores(views.labels, model.fit(views).labels_, nmi_average="max")
+    assert scores["acc"] == pytest.approx(info.tbgl_preset.reached_acc, abs=0.01)
+    assert scores["nmi"] == pytest.approx(info.tbgl_preset.reached_nmi, abs=0.02)
+    assert scores["acc"] == pytest.approx(info.tbgl_preset.paper_acc, abs=0.015)
+    shuffled = views.shuffled(0)
+    assert accuracy(shuffled.labels, model.fit(shuffled).labels_) < 0.7

@@ -7,7 +7,7 @@ corrected where the origin contradicts it (see the notes).
 from __future__ import annotations
 
 from manyview.datasets._registry_others import COLLECTION, OTHERS, REUTERS_CITATION, REUTERS_ORIGIN, REUTERS_VIEWS
-from manyview.datasets.info import DatasetInfo
+from manyview.datasets.info import DatasetInfo, PublishedPreset
 
 _AUTHORS = "in the GitHub repository xdweixia/TBGL-MVC of the authors of TBGL"
 
@@ -24,6 +24,18 @@ _PAPER = (
         sha256="3b3adfad0b4e484cef1c1ecd64ec887ddde9f7655ed638e2fee1f047ae2c9ff0",
         sorted_by_class=True,
         in_paper=True,
+        tbgl_preset=PublishedPreset(
+            params={},
+            paper_acc=0.995,
+            paper_nmi=0.989,
+            reached_acc=0.995,
+            reached_nmi=0.989,
+            shuffled_acc=0.645,
+            note=(
+                "The authors' own parameters. In file order, 48 to 56 passes give ACC 0.78 to 1.00, and ten random "
+                "sets of anchors 0.81 to 0.995. sparsity_weight=0 with n_anchors=0.7 gives 0.995."
+            ),
+        ),
     ),
     DatasetInfo(
         name="Handwritten4",
@@ -40,6 +52,20 @@ _PAPER = (
         sha256="ad89058c50435e895acaa184017c288186c1a37988979d56619a39ae08f6f207",
         sorted_by_class=True,
         in_paper=True,
+        tbgl_preset=PublishedPreset(
+            params={"n_anchors": 0.2, "p": 0.6, "noise_weight": 0.002, "max_iter": 80},
+            paper_acc=0.995,
+            paper_nmi=0.986,
+            reached_acc=0.994,
+            reached_nmi=0.984,
+            shuffled_acc=0.546,
+            note=(
+                "Found by search with the labels: the paper's p, a twelfth of the noise weight for MSRC-v5, and more "
+                "passes (with the parameters for MSRC-v5 ACC is 0.83). Of 25 settings close by, 19 give 0.98 to 0.995 "
+                "and 6 give 0.81 to 0.86; n_anchors=0.15, noise_weight=0.0022, sparsity_weight=0, max_iter=88 gives "
+                "0.995 and 0.988."
+            ),
+        ),
     ),
     DatasetInfo(
         name="Mnist4",
@@ -56,6 +82,18 @@ _PAPER = (
         sha256="7dbb45040d6ecd41f68f6076efeabe78b466721894dde382b9a258ce10b22502",
         sorted_by_class=True,
         in_paper=True,
+        tbgl_preset=PublishedPreset(
+            params={"n_anchors": 0.1, "p": 0.7, "noise_weight": 0.001, "sparsity_weight": 0.0, "max_iter": 92},
+            paper_acc=0.938,
+            paper_nmi=0.855,
+            reached_acc=0.937,
+            reached_nmi=0.858,
+            shuffled_acc=0.251,
+            note=(
+                "Found by search with the labels; settings close by give ACC 0.935 to 0.937. Shuffled, it is no better "
+                "than guessing one of four classes."
+            ),
+        ),
         note="The view 'lda' (linear discriminant analysis) was computed with the help of the labels.",
     ),
     DatasetInfo(
