@@ -48,17 +48,29 @@ def leading_singular_vectors(
     u, values, v : ndarrays of shapes (n, n_vectors), (n_values,), (m, n_vectors)
         Descending. A left vector that belongs to a vanishing singular value is zero.
     """
-    m = matrix.shape[1]
-    n_values = min(n_values or n_vectors, m)
+    n_values = min(n_values or n_vectors, matrix.shape[1])
+    # An anchor without edges is an empty column. There are many of them while graphs are being thinned out, and the
+    # rest is solved without them.
+    used = _nonempty_columns(matrix)
+    if len(used) < n_values:
+        used = np.arange(matrix.shape[1])
+    part = matrix[:, used] if len(used) < matrix.shape[1] else matrix
     squares, vectors = scipy.linalg.eigh(
-        gram(matrix), subset_by_index=[m - n_values, m - 1], check_finite=False, overwrite_a=True
+        gram(part), subset_by_index=[len(used) - n_values, len(used) - 1], check_finite=False, overwrite_a=True
     )
-    values = np.sqrt(np.maximum(squares[::-1], 0.0))
-    v = vectors[:, ::-1][:, :n_vectors]
-    u = np.asarray(matrix @ v)
+    values, vectors = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors[:, ::-1][:, :n_vectors]
+    u = np.asarray(part @ vectors)
     top = values[:n_vectors]
     u = np.divide(u, top, out=np.zeros_like(u), where=top > 1e-12 * max(values[0], 1e-300))
+    v = np.zeros((matrix.shape[1], n_vectors))
+    v[used] = vectors
     return u, values, v
+
+
+def _nonempty_columns(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
+    if isinstance(matrix, np.ndarray):
+        return np.flatnonzero(matrix.any(axis=0))
+    return np.flatnonzero(np.bincount(matrix.indices, weights=matrix.data != 0, minlength=matrix.shape[1]))
 
 
 def gram(matrix: np.ndarray | sp.csr_array) -> np.ndarray:

@@ -248,17 +248,17 @@ def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None
 
 def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> float:
     """J-step, paper eq. (o4) with Y2 for the misprinted Y1; returns ``|J|_Sp^p``."""
-    target = state.J  # its old value is not needed any more
-    np.divide(state.Y2, state.rho, out=target)
-    target += state.C
-    state.J, norm = prox_schatten(
-        target,
+    np.divide(state.Y2, state.rho, out=state.J)  # the old J is not needed any more
+    state.J += state.C
+    _, norm = prox_schatten(
+        state.J,
         1 / state.rho,
         settings.p,
         TENSOR_AXES[settings.tensor_axis],
         norm_scale=settings.norm_scale,
         sweeps=settings.shrinkage_sweeps,
         workers=threads.n_threads,
+        out=state.J,
     )
     return norm
 

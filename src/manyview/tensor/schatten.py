@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -32,7 +33,8 @@ def prox_schatten(
     *,
     norm_scale: NormScale = "code",
     sweeps: int | None = None,
-    workers: int | None = None,
+    workers: int = 1,
+    out: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """``argmin_X ½|X - T|²_F + threshold·|X|_Sp^p``: shrink the singular values of the Fourier slices.
 
@@ -51,8 +53,10 @@ def prox_schatten(
     norm_scale : {"code", "paper"}
     sweeps : int, optional
         See :func:`manyview.proximal.prox_lp`.
-    workers : int, optional
-        Threads of the FFT.
+    workers : int, default=1
+        Threads. They do not change the result.
+    out : ndarray, optional
+        Where to put the result; may be ``tensor`` itself.
 
     Returns
     -------
@@ -63,5 +67,6 @@ def prox_schatten(
     """
     length = tensor.shape[axis]
     lam = threshold * length if norm_scale == "paper" else threshold
-    x, values = map_singular_values(tensor, axis, lambda sigma: prox_lp(sigma, lam, p, sweeps=sweeps), workers=workers)
+    shrink = partial(prox_lp, threshold=lam, p=p, sweeps=sweeps)
+    x, values = map_singular_values(tensor, axis, shrink, workers=workers, out=out)
     return x, _norm_of_values(values, p, length, norm_scale)

@@ -7,17 +7,19 @@ thin (views are few), so their singular values come from small Gram matrices, ne
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import scipy.fft
 
 # Gram matrices square the condition number: singular values below this share of the largest are rounding noise.
 _RELATIVE_ZERO = 1e-12
-# Slices handled at a time: bounds the temporary memory.
-_BLOCK = 128
+# Columns of the slices handled at a time: small enough for the caches, and fixed, so that sums have the same bits with
+# any number of threads.
+_BLOCK = 64
 
 
-def fourier_slices(tensor: np.ndarray, axis: int, *, workers: int | None = None) -> np.ndarray:
+def fourier_slices(tensor: np.ndarray, axis: int) -> np.ndarray:
     """Transform along ``axis`` and return the non-redundant slices, stacked along a new first axis.
 
     Returns
@@ -25,13 +27,12 @@ def fourier_slices(tensor: np.ndarray, axis: int, *, workers: int | None = None)
     ndarray of shape (length // 2 + 1, a, b), complex
         ``a`` and ``b`` are the two other axes in their order.
     """
-    return np.moveaxis(scipy.fft.rfft(tensor, axis=axis, workers=workers), axis, 0)
+    return np.moveaxis(scipy.fft.rfft(tensor, axis=axis), axis, 0)
 
 
-def from_fourier_slices(slices: np.ndarray, axis: int, length: int, *, workers: int | None = None) -> np.ndarray:
-    """Undo :func:`fourier_slices`; may overwrite ``slices``."""
-    spectrum = np.moveaxis(slices, 0, axis)
-    return scipy.fft.irfft(spectrum, n=length, axis=axis, workers=workers, overwrite_x=True)
+def from_fourier_slices(slices: np.ndarray, axis: int, length: int) -> np.ndarray:
+    """Undo :func:`fourier_slices` of a tensor with ``length`` entries along ``axis``."""
+    return scipy.fft.irfft(np.moveaxis(slices, 0, axis), n=length, axis=axis)
 
 
 def slice_multiplicity(length: int) -> np.ndarray:
@@ -60,9 +61,14 @@ def map_singular_values(
     axis: int,
     shrink: Callable[[np.ndarray], np.ndarray],
     *,
-    workers: int | None = None,
+    workers: int = 1,
+    out: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace the singular values σ of every Fourier slice by ``shrink(σ)``.
+
+    With the smaller side of the slices A in front, each is multiplied by Q·diag(shrink(σ)/σ)·Qᴴ, where Q and σ² come
+    from the Gram matrix AAᴴ. The longer side is cut into blocks, which are transformed once to add up the Gram
+    matrices and once more to be multiplied: that costs less than keeping all slices in memory.
 
     Parameters
     ----------
@@ -70,10 +76,12 @@ def map_singular_values(
     axis : int
         The axis that is Fourier transformed.
     shrink : callable
-        Gets an array of shape (slices, min(a, b)), descending in each row, and returns one like it. It must map 0 to
-        0; several blocks of slices are passed one after the other.
-    workers : int, optional
-        Threads of the FFT. They do not change the result.
+        Gets an array of shape (length // 2 + 1, min(a, b)), descending in each row, and returns one like it. It must
+        map 0 to 0.
+    workers : int, default=1
+        Threads. They do not change the result.
+    out : ndarray, optional
+        Where to put the result; may be ``tensor`` itself.
 
     Returns
     -------
@@ -83,24 +91,31 @@ def map_singular_values(
         Its singular values, of the non-redundant slices.
     """
     length = tensor.shape[axis]
-    slices = fourier_slices(tensor, axis, workers=workers)
-    values = np.empty((len(slices), min(slices.shape[1:])))
-    for start in range(0, len(slices), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        slices[block], values[block] = _map_slices(slices[block], shrink)
-    return from_fourier_slices(slices, axis, length, workers=workers), values
+    long, short = sorted((a for a in range(3) if a != axis), key=lambda a: -tensor.shape[a])
+    out = np.empty(tensor.shape) if out is None else out
+    blocks = [slice(start, start + _BLOCK) for start in range(0, tensor.shape[long], _BLOCK)]
 
+    def place(block: slice) -> tuple[slice, ...]:
+        return tuple(block if a == long else slice(None) for a in range(3))
 
-def _map_slices(slices: np.ndarray, shrink: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Multiply each slice A by Q·diag(shrink(σ)/σ)·Qᴴ, with Q and σ² from its smaller Gram matrix."""
-    tall = slices.shape[1] > slices.shape[2]
-    adjoint = slices.conj().swapaxes(1, 2)
-    gram = adjoint @ slices if tall else slices @ adjoint
-    squares, q = np.linalg.eigh(gram)
-    sigma = np.sqrt(np.maximum(squares, 0.0))[:, ::-1]
-    q = q[:, :, ::-1]
-    usable = sigma > _RELATIVE_ZERO * sigma[:, :1]
-    shrunk = np.where(usable, shrink(sigma), 0.0)
-    factor = np.divide(shrunk, sigma, out=np.zeros_like(sigma), where=usable)
-    scaling = (q * factor[:, None, :]) @ q.conj().swapaxes(1, 2)
-    return (slices @ scaling if tall else scaling @ slices), shrunk
+    def spectrum(block: slice) -> np.ndarray:
+        transformed = scipy.fft.rfft(tensor[place(block)], axis=axis)
+        return np.moveaxis(transformed, (axis, short, long), (0, 1, 2))
+
+    def gram(block: slice) -> np.ndarray:
+        slices = spectrum(block)
+        return slices @ slices.conj().swapaxes(1, 2)
+
+    def multiply(block: slice) -> None:
+        slices = np.moveaxis(scaling @ spectrum(block), (0, 1, 2), (axis, short, long))
+        out[place(block)] = scipy.fft.irfft(slices, n=length, axis=axis)
+
+    with ThreadPoolExecutor(workers) as pool:
+        squares, q = np.linalg.eigh(sum(pool.map(gram, blocks)))
+        sigma, q = np.sqrt(np.maximum(squares, 0.0))[:, ::-1], q[:, :, ::-1]
+        usable = sigma > _RELATIVE_ZERO * sigma[:, :1]
+        shrunk = np.where(usable, shrink(sigma), 0.0)
+        factor = np.divide(shrunk, sigma, out=np.zeros_like(sigma), where=usable)
+        scaling = (q * factor[:, None, :]) @ q.conj().swapaxes(1, 2)
+        list(pool.map(multiply, blocks))
+    return out, shrunk
