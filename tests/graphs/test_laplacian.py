@@ -54,3 +54,10 @@ def test_gram_of_dense_and_sparse(graph):
     thin = sp.csr_array(graph * (np.random.default_rng(1).random(graph.shape) < 0.1))
     np.testing.assert_allclose(gram(thin), thin.toarray().T @ thin.toarray(), atol=1e-14)
     np.testing.assert_allclose(gram(sp.csr_array(graph)), graph.T @ graph, atol=1e-14)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_no_more_vectors_than_columns(make):
+    matrix = np.random.default_rng(0).random((6, 2))
+    u, values, v = leading_singular_vectors(make(matrix), 3, 4)
+    assert (u.shape, values.shape, v.shape) == ((6, 2), (2,), (2, 2))

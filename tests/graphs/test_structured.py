@@ -75,3 +75,10 @@ def test_enough_components_are_left_alone(noisy_blocks):
     blocks = structured_graph(graph, 3).graph
     np.testing.assert_array_equal(structured_graph(blocks, 3).graph.toarray(), blocks.toarray())
     assert structured_graph(blocks, 2).n_components == 3
+
+
+def test_fewer_anchors_in_use_than_clusters_is_left_alone():
+    graph = sp.csr_array(np.array([[0.5, 0.5, 0.0, 0.0]] * 6))
+    result = structured_graph(graph, 3)
+    assert result.n_components == 1
+    np.testing.assert_array_equal(result.graph.toarray(), graph.toarray())

@@ -62,7 +62,7 @@ class TBGL(MultiViewClusterer):
         Divide each view by its largest value, each sample by its length, or nothing.
     max_iter : int, default=52
         Passes of the solver. The program makes 52 and has then not converged; on MSRC-v5 in file order a pass more or
-        less moves ACC between 0.78 and 1.00.
+        less moves ACC between 0.78 and 0.995.
     tol : float, default=0.0
         Stop earlier, when all residuals are below it. 0 runs all passes.
     view_sizes : int or sequence of int, optional

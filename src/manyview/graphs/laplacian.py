@@ -39,7 +39,7 @@ def leading_singular_vectors(
     ----------
     matrix : array of shape (n, m)
     n_vectors : int
-        How many vectors, at most m.
+        How many vectors; no more than m are returned.
     n_values : int, optional
         How many singular values, at least ``n_vectors`` (default).
 
@@ -48,6 +48,7 @@ def leading_singular_vectors(
     u, values, v : ndarrays of shapes (n, n_vectors), (n_values,), (m, n_vectors)
         Descending. A left vector that belongs to a vanishing singular value is zero.
     """
+    n_vectors = min(n_vectors, matrix.shape[1])
     n_values = min(n_values or n_vectors, matrix.shape[1])
     # An anchor without edges is an empty column. There are many of them while graphs are being thinned out, and the
     # rest is solved without them.

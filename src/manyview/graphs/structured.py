@@ -72,7 +72,7 @@ def structured_graph(
     given = sp.csr_array(given[:, used])
     given.sort_indices()  # row and column steps below add up entry by entry
     n_components, _ = component_labels(given)
-    if n_components >= n_clusters:
+    if n_components >= n_clusters or len(used) < n_clusters:  # nothing to do, or no anchor for every component
         return StructuredGraph(_widen(given, used, graph.shape[1]), n_components)
 
     basis, lam, history = given, connectivity_weight, []  # the basis gives F and the degrees
