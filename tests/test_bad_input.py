@@ -72,6 +72,7 @@ VIEWS = {
     ),
     "3-D view": ([A, B[:, :, None]], r"views\['view1'\]: expected a 2-D array \(samples x features\), got 3-D"),
     "1-D view": ([A, B[:, 0]], r"views\['view1'\]: expected a 2-D array \(samples x features\), got 1-D"),
+    "ragged first": ([[[1.0, 2.0], [3.0]], A], r"views\['view0'\]: the rows have different lengths"),
     "ragged": ([A, [[1.0, 2.0], [3.0]]], r"views\['view1'\]: the rows have different lengths"),
     "one array": (A, r"expected several views, got one array of shape \(30, 4\).*view_sizes="),
     "one frame": (pd.DataFrame(A), r"expected several views, got one array of shape \(30, 4\)"),

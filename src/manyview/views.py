@@ -54,15 +54,16 @@ class Views:
     labels: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        arrays = tuple(a if sp.issparse(a) or hasattr(a, "shape") else np.asarray(a) for a in self.arrays)
-        names = tuple(str(name) for name in self.names) or tuple(f"view{i}" for i in range(len(arrays)))
-        if len(arrays) == 0:
+        n_views = len(self.arrays)
+        if n_views == 0:
             raise ViewsError("views: expected at least one view, got none.")
-        if len(names) != len(arrays):
-            raise ViewsError(f"names: expected one per view ({len(arrays)}), got {len(names)}: {list(names)}.")
+        names = tuple(str(name) for name in self.names) or tuple(f"view{i}" for i in range(n_views))
+        if len(names) != n_views:
+            raise ViewsError(f"names: expected one per view ({n_views}), got {len(names)}: {list(names)}.")
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ViewsError(f"names: every view needs a name of its own, got {repeated[0]!r} more than once.")
+        arrays = tuple(_to_array(array, where) for array, where in zip(self.arrays, _places(names), strict=True))
         for where, array in zip(_places(names), arrays, strict=True):
             if array.ndim != 2:
                 raise ViewsError(f"{where}: expected a 2-D array (samples x features), got {array.ndim}-D.")
@@ -188,7 +189,7 @@ def _as_views(views: Any) -> Views:
         names, arrays = tuple(str(name) for name in views), tuple(views.values())
     elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim != 2:
         raise ViewsError(f"views: expected a list of arrays, got an object array of shape {views.shape}.")
-    elif _is_table(views) or (isinstance(views, Sequence) and len(views) > 0 and np.ndim(views[0]) == 0):
+    elif _is_table(views) or (isinstance(views, Sequence) and len(views) > 0 and np.isscalar(views[0])):
         shape = getattr(views, "shape", np.shape(views))
         raise ViewsError(
             f"views: expected several views, got one array of shape {tuple(shape)}. "
@@ -200,13 +201,12 @@ def _as_views(views: Any) -> Views:
         raise ViewsError(
             f"views: expected a list or dict of 2-D arrays, got {type(views).__module__}.{type(views).__qualname__}."
         )
-    places = _places(names or tuple(f"view{i}" for i in range(len(arrays))))
-    arrays = tuple(_to_array(array, where) for where, array in zip(places, arrays, strict=True))
-    return Views(arrays, names, sample_ids=_common_index(views, places))
+    given = Views(arrays, names)
+    return replace(given, sample_ids=_common_index(given))
 
 
 def _to_array(view: Any, where: str) -> Any:
-    if sp.issparse(view) or isinstance(view, np.ndarray) or _is_table(view):
+    if _is_table(view):
         return view
     try:
         return np.asarray(view)
@@ -223,17 +223,16 @@ def _is_list_of_tables(value: Any) -> bool:
     return isinstance(value, Sequence) and len(value) > 0 and _is_table(value[0])
 
 
-def _common_index(views: Any, places: Sequence[str]) -> np.ndarray | None:
+def _common_index(views: Views) -> np.ndarray | None:
     """Sample ids from data frames: all that carry an index of their own must carry the same."""
-    arrays = views.values() if isinstance(views, Mapping) else views
     ids, first = None, ""
-    for where, view in zip(places, arrays, strict=True):
+    for where, view in zip(_places(views.names), views.arrays, strict=True):
         if not is_frame(view) or type(view.index).__name__ == "RangeIndex":
             continue
         index = np.asarray(view.index)
         if ids is None:
             ids, first = index, where
-        elif len(index) == len(ids) and not np.array_equal(index, ids):
+        elif not np.array_equal(index, ids):
             at = int(np.flatnonzero(index != ids)[0])
             raise ViewsError(
                 f"{where}: its index differs from that of {first} (row {at}: {index[at]!r} and {ids[at]!r}). "

@@ -14,7 +14,7 @@ P_OF_NAME = {"5": 0.5, "9": 0.9, "10": 1.0}
 THRESHOLD = 0.8
 
 
-def naive_prox(tensor, p, axis, weights=1.0, *, twice_for_odd=False):
+def naive_prox(tensor, p, axis, *, twice_for_odd=False):
     """Full FFT, one SVD per slice; ``twice_for_odd`` repeats a defect of the authors' program.
 
     It walks through slices 0, ..., ⌈n₃/2⌉ and mirrors each onto its conjugate. For odd n₃ the last two are each
@@ -25,7 +25,7 @@ def naive_prox(tensor, p, axis, weights=1.0, *, twice_for_odd=False):
     last = n3 // 2 + (1 if twice_for_odd and n3 % 2 else 0)
     for i in range(last + 1):
         u, s, vh = np.linalg.svd(slices[i], full_matrices=False)
-        slices[i] = (u * prox_lp(s, THRESHOLD * weights, p, sweeps=4)) @ vh
+        slices[i] = (u * prox_lp(s, THRESHOLD, p, sweeps=4)) @ vh
         slices[-i % n3] = slices[i].conj()
     return np.fft.ifft(np.moveaxis(slices, 0, axis), axis=axis).real
 
@@ -114,9 +114,12 @@ def test_sorted_blocks_have_a_smaller_norm_than_shuffled_ones():
     assert schatten_norm(tensor[:, order], 1.0, 1) > 1.5 * schatten_norm(tensor, 1.0, 1)
 
 
-def test_weighted_shrinkage_composes(oracle):
+@pytest.mark.parametrize("p_name", P_OF_NAME)
+@pytest.mark.parametrize(("shape", "mode"), EVEN_AXES)
+def test_weighted_shrinkage_composes(oracle, shape, mode, p_name):
+    """A weight for each singular value is a matter of the function handed in."""
     helpers = oracle("helpers")
-    tensor = helpers["in_T_6_6_2"]
-    weights = np.array([0.5, 2.0, 1.0, 1.0, 1.0, 1.0])[: min(tensor.shape[0], tensor.shape[2])]
-    ours, _ = map_singular_values(tensor, 1, lambda s: prox_lp(s, THRESHOLD * weights, 0.5, sweeps=4))
-    np.testing.assert_allclose(ours, naive_prox(tensor, 0.5, 1, weights), atol=1e-8)
+    tensor, axis, p = helpers[f"in_T_{shape}"], AXIS_OF_MODE[mode], P_OF_NAME[p_name]
+    weights = np.linspace(0.25, 2.0, min(np.delete(tensor.shape, axis)))
+    ours, _ = map_singular_values(tensor, axis, lambda s: prox_lp(s, THRESHOLD * weights, p, sweeps=4))
+    np.testing.assert_allclose(ours, helpers[f"out_wlp_{shape}_m{mode}_p{p_name}_w"], atol=1e-8)

@@ -102,12 +102,10 @@ def check_n_clusters(views: Views, n_clusters: int) -> None:
 
 def _count_distinct_rows(arrays: Sequence[Array], at_least: int) -> int:
     """Number of different samples, exact below ``at_least``; stops looking once that many are found."""
-    table = concatenate(arrays)
-    n = table.shape[0]
     seen: set[bytes] = set()
-    step = max(1, min(n, 4 * at_least))
-    for start in range(0, n, step):
-        block = table[start : start + step]
+    step = 4 * at_least
+    for start in range(0, arrays[0].shape[0], step):
+        block = concatenate([array[start : start + step] for array in arrays])
         block = block if isinstance(block, np.ndarray) else block.toarray()
         seen.update(row.tobytes() for row in block + 0.0)  # + 0.0 turns -0.0 into 0.0
         if len(seen) >= at_least:

@@ -40,7 +40,7 @@ def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomSt
     # Few rounds are enough: the centres need to cover the data, not to be optimal.
     centres = KMeans(n_anchors, n_init=1, max_iter=20, random_state=random_state).fit(table).cluster_centers_
     # k-means may return equal centres, and centres may share their nearest sample.
-    nearest = np.unique([int(np.argmin(squared_distances(table, c[None, :]))) for c in centres])
+    nearest = np.unique(nearest_rows(centres, table, 1)[0])
     return np.sort(_fill_farthest(views, nearest, n_anchors))
 
 

@@ -101,8 +101,7 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
         example = repeated[np.argmin(first[repeated])]
         raise FileFormatError(
             f"{table.path}: id {str(kinds[example])!r} occurs {counts[example]} times in column "
-            f"{table.names[column]!r}; {len(repeated)} id(s) are repeated. Every sample needs an id of its "
-            "own."
+            f"{table.names[column]!r}; {len(repeated)} id(s) are repeated. Every sample needs an id of its own."
         )
     return ids
 
@@ -117,8 +116,7 @@ def _check_complete(table: Table, column: int, what: str) -> None:
     missing = np.flatnonzero(table.frame[column].isna())
     if len(missing):
         raise FileFormatError(
-            f"{table.path}: column {table.names[column]!r} is empty for {len(missing)} sample(s), first in "
-            "row "
+            f"{table.path}: column {table.names[column]!r} is empty for {len(missing)} sample(s), first in row "
             f"{missing[0]}; expected {what} for each."
         )
 

@@ -55,14 +55,12 @@ def find_labels(
         raise FileFormatError(
             f"{path}: {key} holds {len(labels)} labels, but the views have shapes "
             f"{', '.join(map(str, shapes))}: "
-            "expected one side of every view to be the number of labels. Pass labels_key= or views_key= to "
-            "choose."
+            "expected one side of every view to be the number of labels. Pass labels_key= or views_key= to choose."
         )
     unclear = [key for key in named if key not in candidates and is_matrix(variables[key])]
     if unclear and not fitting and not certain:
         raise FileFormatError(
-            f"{path}: {describe({unclear[0]: variables[unclear[0]]})} has a name for labels, but it is a "
-            "matrix and "
+            f"{path}: {describe({unclear[0]: variables[unclear[0]]})} has a name for labels, but it is a matrix and "
             "not one-hot, so it could also be a view. Pass views_key= with the name(s) of the views."
         )
     if any(not np.array_equal(a, b) for a in fitting.values() for b in fitting.values()):

@@ -89,8 +89,7 @@ def _has_header(path: Path, first_line: list[str], header: bool | None) -> bool:
     if len(names) > 1 and any(names == [str(start + i) for i in range(len(names))] for start in (0, 1)):
         return True
     raise FileFormatError(
-        f"{path}: the first line ({', '.join(first_line[:3])}{', ...' if len(first_line) > 3 else ''}) could "
-        "be "
+        f"{path}: the first line ({', '.join(first_line[:3])}{', ...' if len(first_line) > 3 else ''}) could be "
         "names of columns or a sample. Pass header=True or header=False."
     )
 
