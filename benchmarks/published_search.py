@@ -54,7 +54,7 @@ def main() -> None:
     n_clusters = len(np.unique(views.labels))
     scaled = [SCALERS["max"](view) for view in check_views(views)]
     configurations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    np.random.default_rng(args.seed).shuffle(configurations)  # type: ignore[arg-type]
+    np.random.default_rng(args.seed).shuffle(configurations)
     deadline = time.monotonic() + 60 * args.minutes
     results: list[dict[str, float]] = []
     for parameters in configurations:
