@@ -196,8 +196,9 @@ def test_duplicate_rows_are_fine_while_enough_are_different():
     assert set(labels) == {0, 1}
 
 
-def test_a_failed_fit_leaves_the_estimator_unfitted():
-    model = TBGL(40)
+@pytest.mark.parametrize("parameters", [{"n_clusters": 40}, {"n_clusters": 8, "n_anchors": 6}], ids=["early", "late"])
+def test_a_failed_fit_leaves_the_estimator_unfitted(parameters):
+    model = TBGL(**parameters)
     with pytest.raises(ViewsError):
         model.fit([A, B])
     assert not [name for name in vars(model) if name.endswith("_")]

@@ -33,7 +33,8 @@ def one_of(*names: str) -> StrOptions:
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
     """Base of the multi-view clusterers.
 
-    A subclass lists its parameter rules, implements ``_fit(views)`` and sets ``labels_`` there.
+    A subclass lists its parameter rules, implements ``_fit(views)`` and sets ``labels_`` there, after all that can
+    fail: an estimator whose fit failed must not look fitted.
     """
 
     min_views: ClassVar[int] = 2
@@ -66,21 +67,18 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        checked = check_views(views, view_sizes=self._view_sizes(), min_views=self.min_views)
+        checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views)
         check_n_clusters(checked, self.n_clusters)
-        self.view_names_ = checked.names
-        self.n_features_in_ = sum(checked.n_features)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
         # any machine. The solvers run threads of their own, over rows.
         with threadpool_limits(limits=1):
             self._fit(checked)
+        self.view_names_ = checked.names
+        self.n_features_in_ = sum(checked.n_features)
         return self
 
     def _fit(self, views: Views) -> None:
         raise TypeError(f"{type(self).__name__} does not implement _fit")
-
-    def _view_sizes(self) -> int | Sequence[int] | None:
-        return getattr(self, "view_sizes", None)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

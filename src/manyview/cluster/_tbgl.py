@@ -215,10 +215,10 @@ class TBGL(MultiViewClusterer):
         if self.tensor_axis == "views" and n_views <= 3:
             return
         what = "views" if self.tensor_axis == "views" else "rows"
+        caution = "" if what == "views" else ", and scores measured on rows sorted by class do not hold for others"
         warn_user(
             f"TBGL(tensor_axis={self.tensor_axis!r}) takes a Fourier transform along the order of the {what}: the "
-            f"same {what} in another order give other clusters, and rows sorted by class give much better ones than "
-            "rows in any other order.",
+            f"same {what} in another order give other clusters{caution}.",
             OrderDependenceWarning,
         )
 
