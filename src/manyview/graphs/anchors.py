@@ -27,9 +27,10 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
     The score of a sample is the variance of its features. The sample with the highest score is taken, then every score
     is multiplied by ``1 - ρ``, where ρ falls from 1 with the distance between the two *scores*, and so on. The map is
     chaotic: on MSRC-v5, for 60 % of the samples, another last bit in that one score moves about 30 of 105 anchors
-    (``benchmarks/order.py``), so the anchors of the original program cannot be had from its description. Here, all bits of the scores are the same in whatever order
-    samples and views come and however dense views lie in memory; only exact ties are broken by position. (A view given
-    as a sparse matrix is summed in another order, and so may differ in the last bits from the same view given dense.)
+    (``benchmarks/order.py``), so the anchors of the original program cannot be had from its description. Here, all bits
+    of the scores are the same in whatever order samples and views come and however dense views lie in memory; only
+    exact ties are broken by position. A view given as a sparse matrix is summed in another order, and so may differ in
+    the last bits from the same view given dense.
     """
     picks = _vda_picks(_row_variances(views), n_anchors)
     return np.sort(_fill_farthest(views, picks, n_anchors))
