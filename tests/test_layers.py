@@ -25,7 +25,7 @@ ALLOWED = {
     "engines": set(),
     "graphs": {"engines", "exceptions", "proximal", "views"},
     "solvers": {"engines", "graphs", "proximal", "tensor"},
-    "cluster": {"_memory", "exceptions", "graphs", "solvers", "views"},
+    "cluster": {"_memory", "engines", "exceptions", "graphs", "solvers", "views"},
     "datasets": {"exceptions", "io", "views"},
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -1,6 +1,6 @@
 """Multi-view clustering: group samples that are described in several ways."""
 
-from manyview.cluster import TBGL
+from manyview.cluster import TBGL, InvariantTBGL
 from manyview.exceptions import OrderDependenceWarning
 from manyview.io import read_views
 from manyview.metrics import clustering_scores
@@ -10,6 +10,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "TBGL",
+    "InvariantTBGL",
     "OrderDependenceWarning",
     "Views",
     "__version__",

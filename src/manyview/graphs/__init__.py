@@ -2,19 +2,25 @@
 
 from manyview.graphs.anchors import ANCHOR_SELECTORS, select_kmeans, select_random, select_vda
 from manyview.graphs.bipartite import bipartite_graph, can_weights, neighbor_graph
+from manyview.graphs.canonical import CanonicalOrder, canonical_order
 from manyview.graphs.components import component_labels, read_clusters
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
-from manyview.graphs.scaling import SCALERS
+from manyview.graphs.neighbours import nearest_lists
+from manyview.graphs.scaling import SCALERS, choose_scaling, unit_variance
 from manyview.graphs.structured import StructuredGraph, structured_graph
 
 __all__ = [
     "ANCHOR_SELECTORS",
     "SCALERS",
+    "CanonicalOrder",
     "StructuredGraph",
     "bipartite_graph",
     "can_weights",
+    "canonical_order",
+    "choose_scaling",
     "component_labels",
     "leading_singular_vectors",
+    "nearest_lists",
     "neighbor_graph",
     "normalize_bipartite",
     "read_clusters",
@@ -22,4 +28,5 @@ __all__ = [
     "select_random",
     "select_vda",
     "structured_graph",
+    "unit_variance",
 ]

@@ -18,6 +18,11 @@ from manyview.graphs.neighbours import nearest_rows, squared_distances
 from manyview.views import Array
 
 RandomState = int | np.random.RandomState | None
+# Greedy k-means++: candidates per pick, samples per anchor that are looked at, and dimensions of a wide view's sketch.
+_SEEDING_CANDIDATES = 3
+_SEEDING_ROWS = 5
+_SKETCH = 64
+
 Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
 
 
@@ -53,6 +58,87 @@ def select_random(views: Sequence[Array], n_anchors: int, random_state: RandomSt
 
 
 ANCHOR_SELECTORS: dict[str, Selector] = {"vda": select_vda, "kmeans": select_kmeans, "random": select_random}
+
+
+def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generator) -> np.ndarray:
+    """Greedy k-means++ on the views side by side: every pick is the best of three drawn by distance to the picks.
+
+    Picks are different samples that cover the data, dense regions more than thin ones. They are returned in the order
+    of picking, which goes from coarse to fine; there are fewer than ``n_anchors`` if no more samples differ. Distances
+    are taken in a random sketch of 64 dimensions per view, and among five times as many samples as anchors
+    at most, which bounds the cost for any number of samples.
+    """
+    n = views[0].shape[0]
+    among = (
+        np.arange(n)
+        if n <= _SEEDING_ROWS * n_anchors
+        else np.sort(rng.choice(n, _SEEDING_ROWS * n_anchors, replace=False))
+    )
+    sketch = np.ascontiguousarray(np.hstack([_sketch(view[among], rng) for view in views]).T)
+    return among[_spread_picks(sketch, rng.random((n_anchors, _SEEDING_CANDIDATES)))]
+
+
+def _sketch(view: Array, rng: np.random.Generator) -> np.ndarray:
+    """Random projection of a wide view; distances are kept on average."""
+    if view.shape[1] <= _SKETCH:
+        return view if isinstance(view, np.ndarray) else view.toarray()
+    return np.asarray(view @ (rng.standard_normal((view.shape[1], _SKETCH)) / np.sqrt(_SKETCH)))
+
+
+@njit(nogil=True, cache=True)
+def _spread_picks(points: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """Picks among the columns of ``points``; ``chances`` are uniform numbers, one row per pick."""
+    n = points.shape[1]
+    picks = np.empty(len(chances), dtype=np.int64)
+    picks[0] = min(int(chances[0, 0] * n), n - 1)
+    nearest = np.full(n, np.inf)
+    trial, best = np.empty(n), np.empty(n)
+    count = 1
+    _lower(points, picks[0], nearest, nearest)
+    floor = 1e-12 * nearest.max()  # rounding, not distance
+    while count < len(chances):
+        total = nearest.sum()
+        if total <= floor * n:
+            break
+        lowest, chosen = np.inf, -1
+        for c in range(chances.shape[1]):
+            candidate = _draw(nearest, chances[count, c] * total)
+            _lower(points, candidate, nearest, trial)
+            cost = trial.sum()
+            if cost < lowest:
+                lowest, chosen = cost, candidate
+                best[:] = trial
+        nearest[:] = best
+        picks[count] = chosen
+        count += 1
+    return picks[:count]
+
+
+@njit(nogil=True, cache=True)
+def _draw(weights: np.ndarray, target: float) -> int:
+    """The first index at which the running sum of the weights passes ``target``; never one with weight 0."""
+    last, running = 0, 0.0
+    for i in range(weights.size):
+        if weights[i] > 0:
+            last = i
+            running += weights[i]
+            if running > target:
+                break
+    return last
+
+
+@njit(nogil=True, cache=True)
+def _lower(points: np.ndarray, pick: int, nearest: np.ndarray, out: np.ndarray) -> None:
+    """``out = min(nearest, squared distance to the pick)``, feature by feature so that the inner loop is a vector's."""
+    d, n = points.shape
+    distance = np.zeros(n)
+    for j in range(d):
+        centre = points[j, pick]
+        for i in range(n):
+            gap = points[j, i] - centre
+            distance[i] += gap * gap
+    for i in range(n):
+        out[i] = min(nearest[i], distance[i])
 
 
 def concatenate(views: Sequence[Array]) -> Array:

@@ -7,12 +7,16 @@ leading singular vectors of Ĉ, and its eigenvalue 0 is as frequent as the graph
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
 # A sparse graph with more than this share of entries is multiplied faster as a dense one.
 _DENSE_SHARE = 0.1
+# Degree of the Chebyshev filter: more costs products with the matrix, less costs orthogonalisations.
+_FILTER_DEGREE = 6
 
 
 def inverse_sqrt(degrees: np.ndarray) -> np.ndarray:
@@ -66,6 +70,56 @@ def leading_singular_vectors(
     v = np.zeros((matrix.shape[1], n_vectors))
     v[used] = vectors
     return u, values, v
+
+
+def leading_eigenvectors(
+    apply: Callable[[np.ndarray], np.ndarray], size: int, n_vectors: int, *, tol: float = 1e-5, max_iter: int = 30
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues, descending, and eigenvectors of a positive semi-definite matrix that is only applied.
+
+    Chebyshev-filtered subspace iteration: a block of vectors, so that an eigenvalue is found as often as it occurs
+    (graphs that fall apart have 1 several times, and single-vector Lanczos misses copies), and a polynomial that damps
+    everything below the block's smallest Ritz value.
+
+    Parameters
+    ----------
+    apply : callable
+        ``X -> A @ X`` for blocks of shape (size, b).
+    size, n_vectors : int
+        Of the matrix, and how many are wanted.
+    tol : float
+        Largest residual ``|Ax - λx|`` relative to the largest eigenvalue.
+    max_iter : int
+        Rounds; the last block is returned when they are used up. Directions at the cut are then mixed with their
+        neighbours, which clustering does not mind.
+    """
+    width = n_vectors + max(8, n_vectors // 4)
+    if 3 * width >= size:
+        values, vectors = scipy.linalg.eigh(
+            apply(np.eye(size)), subset_by_index=[size - n_vectors, size - 1], check_finite=False
+        )
+        return values[::-1], vectors[:, ::-1]
+    block = np.random.default_rng(0).standard_normal((size, width))
+    block = np.linalg.qr(apply(block))[0]
+    for iteration in range(max_iter):
+        image = apply(block)
+        values, rotation = scipy.linalg.eigh(block.T @ image, check_finite=False)
+        values, rotation = values[::-1], rotation[:, ::-1]
+        block, image = block @ rotation, image @ rotation
+        gap = np.linalg.norm(image[:, :n_vectors] - block[:, :n_vectors] * values[:n_vectors], axis=0)
+        if gap.max() <= tol * max(values[0], 1e-300) or iteration == max_iter - 1:
+            break
+        block = np.linalg.qr(_filter(apply, block, image, max(values[-1], 1e-3 * values[0])))[0]
+    return values[:n_vectors], block[:, :n_vectors]
+
+
+def _filter(apply: Callable[[np.ndarray], np.ndarray], block: np.ndarray, image: np.ndarray, cut: float) -> np.ndarray:
+    """A Chebyshev polynomial of the matrix, small on [0, cut] and growing fast above; ``image`` is ``A @ block``."""
+    half = cut / 2
+    before, now = block, (image - half * block) / half
+    for _ in range(_FILTER_DEGREE - 1):
+        before, now = now, 2 / half * (apply(now) - half * now) - before
+    return now
 
 
 def _nonempty_columns(matrix: np.ndarray | sp.csr_array) -> np.ndarray:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from manyview.engines import RowThreads
 from manyview.views import Array
 
 # Entries of a block of distances: 32 MB of float64, so memory stays flat however many samples there are.
 _BLOCK_ENTRIES = 4_000_000
+# Rows in a tile of any matrix product that BLAS libraries use divide this.
+_TILE = 64
 
 
 def squared_distances(a: Array, b: Array) -> np.ndarray:
@@ -59,6 +62,60 @@ def nearest_rows(
         indices[rows] = np.take_along_axis(near, order, axis=1)
         distances[rows] = np.take_along_axis(value, order, axis=1)
     return indices, distances
+
+
+def nearest_lists(
+    view: Array, anchors: Array, length: int, *, only_similar: bool = False, n_threads: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Like :func:`nearest_rows`, in threads and with compact results that do not depend on where a row stands.
+
+    Parameters
+    ----------
+    view, anchors : arrays of shape (n, d) and (m, d)
+    length : int
+        How many anchors per row, at most m.
+    only_similar : bool
+        Anchors with an inner product of zero or less come last, at infinite distance: of two texts without a common
+        word neither is near the other, however short they are.
+
+    Returns
+    -------
+    indices, distances : ndarrays of shape (n, length), int32 and float32
+        Squared distances, ascending.
+    """
+    n, m = view.shape[0], anchors.shape[0]
+    indices, distances = np.empty((n, length), dtype=np.int32), np.empty((n, length), dtype=np.float32)
+    row_norms, anchor_norms = _squared_norms(view), _squared_norms(anchors)
+    transposed = anchors.T if isinstance(anchors, np.ndarray) else anchors.T.tocsr()
+
+    def one(rows: slice) -> None:
+        inner = _inner_products(view[rows], transposed)
+        block = np.maximum(row_norms[rows, None] + anchor_norms - 2 * inner, 0.0)
+        if only_similar:
+            block[inner <= 0.0] = np.inf
+        near = np.argpartition(block, length - 1, axis=1)[:, :length] if length < m else None
+        near = np.tile(np.arange(m), (len(block), 1)) if near is None else np.sort(near, axis=1)
+        value = np.take_along_axis(block, near, axis=1)
+        order = np.argsort(value, axis=1, kind="stable")
+        indices[rows] = np.take_along_axis(near, order, axis=1)
+        distances[rows] = np.take_along_axis(value, order, axis=1)
+
+    with RowThreads(n_threads) as threads:
+        threads.map(one, n)
+    return indices, distances
+
+
+def _inner_products(rows: Array, transposed: Array) -> np.ndarray:
+    """``rows @ transposed``, each entry with the same bits wherever its row stands in the block.
+
+    A matrix product treats the last rows of a block that is not full in another way than the others, so the block is
+    filled up with zeros.
+    """
+    if not isinstance(rows, np.ndarray):
+        return (rows @ transposed).toarray()
+    full = np.zeros((-(-len(rows) // _TILE) * _TILE, rows.shape[1]))
+    full[: len(rows)] = rows
+    return (full @ transposed)[: len(rows)]
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

@@ -1,4 +1,7 @@
-"""Bringing the features of a view to a common scale. :data:`SCALERS` lists the ways by name."""
+"""Bringing the features of a view to a common scale. :data:`SCALERS` lists the ways by name.
+
+:func:`choose_scaling` picks one by looking at the values of a view, nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.views import Array
+
+# A view is a table of counts (words, k-mers, events) when more than half of it is zero and it is wider than this.
+_COUNT_FEATURES = 200
+# Its rows are shares of a whole (histograms, compositions) when their sums differ by less than this, relatively.
+_SHARES = 0.01
+# With so few effective dimensions the length of a row says as much as its direction. Still fewer mean that one feature
+# outweighs all others, as in tables of mixed units; directions then keep it from drowning them.
+_FLAT_DIMENSIONS = (1.5, 3.0)
+_SKETCH = 64
 
 
 def scale_max(view: Array) -> Array:
@@ -31,4 +43,92 @@ def scale_none(view: Array) -> Array:
     return view
 
 
-SCALERS: dict[str, Callable[[Array], Array]] = {"max": scale_max, "unit": scale_unit_rows, "none": scale_none}
+def scale_counts(view: Array) -> sp.csr_array:
+    """Counts as in text retrieval: ``sign(x)·log(1 + |x|)·(log(n/df) + 1)``, then unit rows. The result is sparse.
+
+    The logarithm keeps one frequent word from hiding the others, and df, the number of samples that have a feature,
+    lowers features that all have.
+    """
+    table = sp.csr_array(view, copy=True)
+    table.data = np.sign(table.data) * np.log1p(np.abs(table.data))
+    table.eliminate_zeros()
+    having = np.bincount(table.indices, minlength=table.shape[1])
+    table.data *= (np.log(table.shape[0] / np.maximum(having, 1)) + 1)[table.indices]
+    return scale_unit_rows(table)
+
+
+def scale_centered(view: Array) -> np.ndarray:
+    """Subtract the mean of every feature."""
+    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    return dense - dense.mean(axis=0)
+
+
+def scale_directions(view: Array) -> np.ndarray:
+    """Subtract the mean of every feature, then divide every sample by its length."""
+    return scale_unit_rows(scale_centered(view))
+
+
+def scale_shares(view: Array) -> np.ndarray:
+    """Square roots, so that distances are Hellinger's between distributions; then as :func:`scale_directions`."""
+    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    return scale_directions(np.sqrt(np.maximum(dense, 0.0)))
+
+
+SCALERS: dict[str, Callable[[Array], Array]] = {
+    "max": scale_max,
+    "unit": scale_unit_rows,
+    "none": scale_none,
+    "counts": scale_counts,
+    "shares": scale_shares,
+    "directions": scale_directions,
+    "centered": scale_centered,
+}
+
+
+def choose_scaling(view: Array) -> str:
+    """The name of the scaler that suits the values of a view.
+
+    - ``"counts"``: more than half zeros and more than 200 features.
+    - ``"shares"``: non-negative, and all rows have the same sum, to 1 %.
+    - ``"centered"``: one feature, or 1.5 to 3 effective dimensions (participation ratio of the covariance).
+    - ``"directions"``: everything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> choose_scaling(rng.dirichlet(np.ones(8), 50)), choose_scaling(rng.normal(size=(50, 8)))
+    ('shares', 'directions')
+    """
+    n, d = view.shape
+    filled = np.count_nonzero(view) if isinstance(view, np.ndarray) else int(np.count_nonzero(view.data))
+    if filled < n * d / 2 and d > _COUNT_FEATURES:
+        return "counts"
+    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    sums = dense.sum(axis=1)
+    if dense.min() >= 0 and sums.std() < _SHARES * sums.mean():
+        return "shares"
+    low, high = _FLAT_DIMENSIONS
+    return "centered" if d == 1 or low <= effective_dimensions(dense) < high else "directions"
+
+
+def effective_dimensions(view: np.ndarray) -> float:
+    """Participation ratio ``(Σλ)²/Σλ²`` of the covariance, from a random sketch if the view is wide."""
+    centred = view - view.mean(axis=0)
+    if centred.shape[1] > _SKETCH:
+        centred = centred @ np.random.default_rng(0).standard_normal((centred.shape[1], _SKETCH))
+    scale = np.abs(centred).max()
+    if scale == 0:
+        return 0.0
+    covariance = (centred / scale).T @ (centred / scale)
+    return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
+
+
+def unit_variance(view: Array) -> Array:
+    """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay."""
+    if isinstance(view, np.ndarray):
+        variance = float(view.var(axis=0).sum())
+    else:
+        mean = np.asarray(view.mean(axis=0)).ravel()
+        variance = float(view.multiply(view).sum() / view.shape[0] - mean @ mean)
+    return view / np.sqrt(variance) if variance > 0 else view

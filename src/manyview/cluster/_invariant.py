@@ -1,0 +1,301 @@
+"""InvariantTBGL, the method that cannot depend on the order of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from manyview.cluster._base import MultiViewClusterer, interval, one_of
+from manyview.engines import LocalRows
+from manyview.exceptions import ViewsError, warn_user
+from manyview.graphs import SCALERS, CanonicalOrder, canonical_order, choose_scaling, nearest_lists, unit_variance
+from manyview.graphs.anchors import select_spread
+from manyview.graphs.components import connect_clusters, relabel_by_first
+from manyview.solvers import invariant
+from manyview.solvers._components import learned_graph
+from manyview.views import Array, Views
+
+# A labelling that shares less than this with the one a batch of members before is not settled.
+_SETTLED = 0.95
+# Edges per sample and view of the learned graph.
+_GRAPH_NEIGHBORS = 10
+# The nearest pool members that are kept, as a multiple of the most neighbours a member may draw: it uses half of them.
+_LIST_LENGTH = 2
+
+
+class InvariantTBGL(MultiViewClusterer):
+    """Clusters from an ensemble of bipartite graphs that all views support together.
+
+    The method of choice for data of one's own. Samples and views are first brought into an order that follows from
+    their content, so the result cannot depend on the order in which they come. Then many graphs between the samples
+    and anchors are made, each from other views, other anchors and another number of neighbours, keeping the edges that
+    several views support. Each is cut into clusters, and the cut that all agree on best is the answer. Time and memory
+    are linear in the number of samples.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+    n_anchors : "auto" or int, default="auto"
+        Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
+        20 per cluster.
+    n_neighbors : "auto", int or pair of int, default="auto"
+        Anchors that a sample is connected with, or the range from which every graph draws it. "auto" is (8, 60). Small
+        numbers suit clear clusters of odd shapes, large ones noisy data.
+    scaling : str, sequence or dict, default="auto"
+        How a view's features are made comparable; one name, or one for each view, in order or by name.
+        "counts" (logarithm, inverse document frequency, unit rows), "shares" (square root, centre, unit rows),
+        "directions" (centre, unit rows), "centered", "unit", "max" or "none". "auto" looks at sparsity, signs, row sums
+        and dimension (see :func:`manyview.graphs.choose_scaling`); ``scaling_`` says what it chose.
+    n_members : int, default=64
+        Graphs in the ensemble. More are steadier and take longer, in proportion.
+    engine : {"auto", "local"}, default="auto"
+        Where the work is done. "local" is the threads of this machine.
+    view_sizes : int or sequence of int, optional
+        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    random_state : int, RandomState or None, default=None
+        For what the graphs draw. An int makes the result reproducible, bit by bit.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result does not depend on it.
+    verbose : bool, default=False
+        Print a line for every batch of members.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters 0, 1, ... in the order of their first sample.
+    view_weights_ : ndarray of shape (n_views,)
+        How much each view counts in the learned graph; they sum to 1. The more of a view's edges the clusters cut, the
+        less. Copies of a view share its weight.
+    consensus_graph_ : csr_array of shape (n_samples, n_anchors)
+        The learned graph. It has exactly ``n_clusters`` connected components, and they are the labels.
+    anchor_indices_ : ndarray of shape (n_anchors,)
+        The samples of the pool, from coarse to fine.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Coordinates in which the clusters are compact.
+    confidence_ : ndarray of shape (n_samples,)
+        Share of the ensemble, by weight, that speaks for the sample's label: 1 if all do.
+    scaling_ : dict of str to str
+        The scaling of each view, by name.
+    history_ : dict of ndarray
+        ``n_members``, ``agreement`` (mean NMI of the labels with the members) and ``stability`` (NMI with the labels
+        of the step before) after each batch; ``member_weights``, ``member_neighbors``, ``member_clusters`` per member.
+    n_iter_ : int
+        Members made.
+    converged_ : bool
+        Whether the last batch of members left the labels as they were, to an NMI of 0.95. If not, the data have no
+        clear clusters of that number, or ``n_members`` is small; no warning is given.
+    view_names_ : tuple of str
+        Names of the views.
+    n_features_in_ : int
+        Features of all views together.
+
+    Notes
+    -----
+    Equal samples get equal labels. A view that is given twice, even in another unit, counts once.
+
+    Examples
+    --------
+    >>> from manyview import InvariantTBGL
+    >>> from manyview.datasets import make_multiview
+    >>> views = make_multiview(120, n_clusters=3, random_state=0)
+    >>> model = InvariantTBGL(n_clusters=3, random_state=0).fit(views)
+    >>> model.labels_.shape, model.confidence_.min() > 0.9
+    ((120,), np.True_)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: rules
+            for name, rules in MultiViewClusterer._parameter_constraints.items()
+            if name not in ("anchors", "max_iter", "tol")
+        },
+        "n_anchors": [one_of("auto"), interval(Integral, 2, None, "left")],
+        "n_neighbors": [one_of("auto"), interval(Integral, 1, None, "left"), "array-like"],
+        "scaling": [one_of("auto", *SCALERS), dict, "array-like"],
+        "n_members": [interval(Integral, 1, None, "left")],
+        "engine": [one_of("auto", "local")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        n_anchors: str | int = "auto",
+        n_neighbors: str | int | tuple[int, int] = "auto",
+        scaling: str | Sequence[str] | Mapping[str, str] = "auto",
+        n_members: int = 64,
+        engine: str = "auto",
+        view_sizes: int | Sequence[int] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.n_neighbors = n_neighbors
+        self.scaling = scaling
+        self.n_members = n_members
+        self.engine = engine
+        self.view_sizes = view_sizes
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, views: Views) -> None:
+        settings = invariant.Settings(
+            n_clusters=self.n_clusters,
+            n_members=self.n_members,
+            n_neighbors=neighbor_range(self.n_neighbors),
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+        )
+        wanted = scaling_names(self.scaling, views)
+        order = canonical_order(views.arrays, wanted)
+        names, scaled = scale(views, wanted, order)
+        pool = select_spread(scaled, self._pool_size(views.n_samples), np.random.default_rng(settings.seed))
+        columns, lists = neighbor_columns(scaled, names, pool, order.twin, settings, self.n_jobs)
+        rows = LocalRows(columns, self.n_jobs)
+
+        state, consensus, steps = invariant.run(
+            rows, lists, settings, on_step=_print_progress if self.verbose else None
+        )
+        labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, self.n_clusters)
+        pool = with_every_cluster(pool, labels, self.n_clusters)
+        if len(pool) > lists.n_pool:
+            columns, lists = neighbor_columns(scaled, names, pool, order.twin, settings, self.n_jobs)
+        columns["labels"] = labels
+        graph, weights = learned_graph(
+            LocalRows(columns, self.n_jobs),
+            lists,
+            labels[pool],
+            min(_GRAPH_NEIGHBORS, len(pool) - 1),
+            self.n_clusters,
+        )
+        graph = connect_clusters(graph, labels, labels[pool])
+
+        given = np.argsort(order.rows)  # the canonical place of each given row
+        copies = np.bincount(order.source)
+        self.labels_ = relabel_by_first(labels[given])
+        self.view_weights_ = np.array([weights[place] / copies[place] for place in order.source])
+        self.consensus_graph_ = graph[given]
+        self.anchor_indices_ = order.rows[pool]
+        self.embedding_ = rows.gather("embedding")[given]
+        self.confidence_ = rows.gather("confidence")[given]
+        self.scaling_ = {name: names[place] for name, place in zip(views.names, order.source, strict=True)}
+        self.history_ = {
+            "n_members": np.array([step.n_members for step in steps]),
+            "agreement": np.array([step.agreement for step in steps]),
+            "stability": np.array([step.stability for step in steps]),
+            "member_weights": consensus.weights,
+            "member_neighbors": np.array([member.n_neighbors for member in state.members]),
+            "member_clusters": np.array([member.n_clusters for member in state.members]),
+        }
+        self.n_iter_ = len(state.members)
+        self.converged_ = bool(consensus.arrived and (len(steps) == 1 or steps[-1].stability >= _SETTLED))
+
+    def _pool_size(self, n_samples: int) -> int:
+        if isinstance(self.n_anchors, Integral):
+            if self.n_anchors > n_samples:
+                raise ViewsError(f"n_anchors={self.n_anchors} is more than there are samples: n_samples={n_samples}.")
+            if self.n_anchors < self.n_clusters:
+                raise ViewsError(f"n_anchors={self.n_anchors} is less than n_clusters={self.n_clusters}.")
+            return int(self.n_anchors)
+        enough = 20 * self.n_clusters
+        return min(n_samples, max(2000, enough), max(int(0.85 * n_samples), enough))
+
+
+def neighbor_range(n_neighbors: Any) -> tuple[int, int]:
+    """The range that members draw from."""
+    if isinstance(n_neighbors, str):
+        return invariant.Settings.n_neighbors
+    if isinstance(n_neighbors, Integral):
+        return int(n_neighbors), int(n_neighbors)
+    pair = list(n_neighbors)
+    if len(pair) != 2 or not all(isinstance(k, Integral) for k in pair) or not 1 <= pair[0] <= pair[1]:
+        raise ViewsError(f"n_neighbors: expected 'auto', an int or a pair 1 <= low <= high, got {n_neighbors!r}.")
+    return int(pair[0]), int(pair[1])
+
+
+def scaling_names(scaling: Any, views: Views) -> list[str]:
+    """The name of a scaling, or "auto", for every view."""
+    if isinstance(scaling, str):
+        return [scaling] * len(views)
+    if isinstance(scaling, Mapping):
+        unknown = [name for name in scaling if name not in views.names]
+        if unknown:
+            raise ViewsError(f"scaling: there is no view {unknown[0]!r}; the views are {', '.join(views.names)}.")
+        wanted = [scaling.get(name, "auto") for name in views.names]
+    else:
+        wanted = list(scaling)
+        if len(wanted) != len(views):
+            raise ViewsError(f"scaling: expected one name or one per view ({len(views)}), got {len(wanted)}.")
+    for name, value in zip(views.names, wanted, strict=True):
+        if value != "auto" and value not in SCALERS:
+            raise ViewsError(
+                f"scaling of view {name!r}: expected one of {', '.join(['auto', *SCALERS])}, got {value!r}."
+            )
+    return wanted
+
+
+def scale(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> tuple[list[str], list[Array]]:
+    """Names of the scalings, and the different views in canonical order, scaled."""
+    names, scaled = [], []
+    for v in order.views:
+        array = views.arrays[v][order.rows]
+        names.append(choose_scaling(array) if wanted[v] == "auto" else wanted[v])
+        scaled.append(unit_variance(SCALERS[names[-1]](array)))
+    return names, scaled
+
+
+def neighbor_columns(
+    scaled: Sequence[Array],
+    names: Sequence[str],
+    pool: np.ndarray,
+    twin: np.ndarray,
+    settings: invariant.Settings,
+    n_threads: int | None,
+) -> tuple[dict[str, np.ndarray], invariant.Lists]:
+    """What the solver's rows hold: the nearest pool members in each view, the same for equal samples."""
+    length = min(_LIST_LENGTH * max(settings.n_neighbors[1], _GRAPH_NEIGHBORS), len(pool))
+    columns, far = {}, []
+    for v, (view, name) in enumerate(zip(scaled, names, strict=True)):
+        # Unit rows, all divided by the same number: samples with nothing in common are at one and the same distance.
+        similar = not isinstance(view, np.ndarray) and name in ("counts", "unit")
+        far.append(2 * float(view.power(2).sum(axis=1).max()) if similar else np.inf)
+        near, distance = nearest_lists(view, view[pool], length, only_similar=similar, n_threads=n_threads)
+        columns[f"near {v}"], columns[f"distance {v}"] = near[twin], distance[twin]
+    return columns, invariant.Lists(len(pool), tuple(far))
+
+
+def split_clusters(labels: np.ndarray, twin: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Exactly ``n_clusters`` labels: as long as there are fewer, the largest cluster gives up its first sample."""
+    labels = np.unique(labels, return_inverse=True)[1]
+    found = labels.max() + 1
+    if found == n_clusters:
+        return labels
+    warn_user(
+        f"Only {found} of n_clusters={n_clusters} clusters can be told apart; single samples were split off.",
+        ConvergenceWarning,
+    )
+    for new in range(found, n_clusters):
+        distinct = np.unique(twin)
+        sizes = np.bincount(labels[distinct], minlength=new)
+        first = distinct[labels[distinct] == np.argmax(sizes)][0]
+        labels[twin == first] = new
+    return labels
+
+
+def with_every_cluster(pool: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The pool, and the first sample of each cluster that has none in it."""
+    missing = np.setdiff1d(np.arange(n_clusters), labels[pool])
+    return np.concatenate([pool, [np.flatnonzero(labels == c)[0] for c in missing]]).astype(np.int64)
+
+
+def _print_progress(step: invariant.Step) -> None:
+    stability = "" if np.isnan(step.stability) else f", NMI with the step before {step.stability:.3f}"
+    print(f"InvariantTBGL {step.n_members} members: agreement {step.agreement:.3f}{stability}", flush=True)

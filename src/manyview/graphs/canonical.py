@@ -1,0 +1,161 @@
+"""An order of samples and views that follows from their content alone.
+
+Bringing the data into this order first makes everything after it, down to the last bit and the last random draw, the
+same for every order in which samples and views may come. Each view is projected on a fixed direction, and samples are
+ranked by that value. Ranks do not change when a view is given in another unit (``a·x + b`` with ``a > 0``), so neither
+does the order. Ties are looked at value by value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from manyview.views import Array
+
+# Two views are the same, up to their unit, when no standardised value differs by more than this.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class CanonicalOrder:
+    """Where samples and views belong.
+
+    ``rows[p]`` is the given row that belongs to place p, ``views`` lists the different views in their order, and
+    ``source[v]`` is the place in ``views`` of the view whose content the given view v has. ``twin[p]`` is the first
+    place with the same content as place p.
+    """
+
+    rows: np.ndarray
+    views: tuple[int, ...]
+    source: tuple[int, ...]
+    twin: np.ndarray
+
+
+def canonical_order(arrays: Sequence[Array], tags: Sequence[str] | None = None) -> CanonicalOrder:
+    """Order samples and views by content.
+
+    Parameters
+    ----------
+    arrays : sequence of arrays of shape (n, d_v)
+        Dense, or CSR in canonical format.
+    tags : sequence of str, optional
+        One per view. Views with different tags are different, whatever their content.
+    """
+    tags = tags or [""] * len(arrays)
+    ranks = [_ranks(_projections(array)) for array in arrays]
+    kept: list[int] = []
+    same_as = []
+    for v, array in enumerate(arrays):
+        alike = (u for u in kept if tags[u] == tags[v] and np.array_equal(ranks[u], ranks[v]))
+        twin = next((u for u in alike if _same_content(arrays[u], array)), v)
+        same_as.append(twin)
+        kept += [v] if twin == v else []
+
+    keys = np.zeros(arrays[0].shape[0], dtype=np.uint64)
+    for v in kept:
+        keys += _mix(ranks[v])  # a sum: the order of the views does not matter
+    rows, twin_rows = _order_rows(keys, [arrays[v] for v in kept])
+    views = sorted(
+        kept, key=lambda v: (arrays[v].shape[1], tags[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows))
+    )
+    place = {v: i for i, v in enumerate(views)}
+    return CanonicalOrder(rows, tuple(views), tuple(place[v] for v in same_as), twin_rows)
+
+
+def _projections(array: Array) -> np.ndarray:
+    """Each row's product with a fixed direction, summed feature by feature: the same bits wherever the row stands."""
+    direction: np.ndarray = np.random.default_rng(0).standard_normal(array.shape[1])
+    if isinstance(array, np.ndarray):
+        return _project_dense(np.ascontiguousarray(array), direction)
+    return _project_sparse(array.data, array.indices, array.indptr, direction)
+
+
+@njit(nogil=True, cache=True)
+def _project_dense(array: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    value = np.zeros(array.shape[0])
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            value[i] += array[i, j] * direction[j]
+    return value
+
+
+@njit(nogil=True, cache=True)
+def _project_sparse(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    value = np.zeros(starts.size - 1)
+    for i in range(value.size):
+        for e in range(starts[i], starts[i + 1]):
+            value[i] += data[e] * direction[columns[e]]
+    return value
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].astype(np.uint64)
+
+
+def _mix(numbers: np.ndarray) -> np.ndarray:
+    """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
+    z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _order_rows(keys: np.ndarray, arrays: Sequence[Array]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by key, equal keys by content; and for every place the first one with its content."""
+    rows = np.argsort(keys, kind="stable")
+    twin = np.arange(len(rows))
+    new = np.flatnonzero(np.diff(keys[rows], prepend=keys[rows[0]] ^ np.uint64(1)))
+    for start, stop in zip(new, [*new[1:], len(rows)], strict=True):
+        if stop - start == 1:
+            continue
+        # The views' bytes are sorted within a sample, so that the order of the views does not matter here either.
+        content = {int(row): sorted(_row_bytes(array, row) for array in arrays) for row in rows[start:stop]}
+        tied = sorted(content, key=content.__getitem__)
+        rows[start:stop] = tied
+        for p in range(start + 1, stop):
+            if content[tied[p - start]] == content[tied[p - start - 1]]:
+                twin[p] = twin[p - 1]
+    return rows, twin
+
+
+def _row_bytes(array: Array, row: int) -> bytes:
+    values = array[[row]]
+    dense = values if isinstance(values, np.ndarray) else values.toarray()
+    return bytes((dense + 0.0).tobytes())  # + 0.0 turns -0.0 into 0.0
+
+
+def _digest(numbers: np.ndarray) -> bytes:
+    return hashlib.blake2b(numbers.tobytes(), digest_size=16).digest()
+
+
+def _digest_rows(array: Array, rows: np.ndarray) -> bytes:
+    """Digest of the content in a given order of the rows, the same for a dense and a sparse copy."""
+    table = sp.csr_array(array)[rows]
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data):
+        digest.update(part.tobytes())
+    return digest.digest()
+
+
+def _same_content(a: Array, b: Array) -> bool:
+    """Whether two views with equally ranked samples hold the same values, up to their unit."""
+    if a.shape != b.shape:
+        return False
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.abs(_standardized(a) - _standardized(b)).max() <= _SAME)
+    a, b = sp.csr_array(a), sp.csr_array(b)
+    scale_a, scale_b = np.abs(a).max() or 1.0, np.abs(b).max() or 1.0
+    return bool(np.abs(a / scale_a - b / scale_b).max() <= _SAME)
+
+
+def _standardized(view: np.ndarray) -> np.ndarray:
+    centred = view - view.mean(axis=0)
+    return centred / (np.abs(centred).max() or 1.0)

@@ -1,0 +1,195 @@
+"""What the members of an ensemble have in common: agreement, and the partition that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from manyview.engines import Block, Rows
+from manyview.graphs.laplacian import leading_eigenvectors
+from manyview.solvers._edges import label_tables, vote_adjoint, vote_product
+from manyview.solvers._kmeans import kmeans, kmeans_rows, occupy
+from manyview.solvers._members import Member, Settings, assign, unit_rows
+
+# Up to so many clusters in all members, their Gram matrix is formed; above, it is only applied.
+_SMALL_TABLE = 1000
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """The partition that the members agree on; the rows keep ``labels`` and ``embedding``.
+
+    ``agreement`` is its weighted mean NMI with the members; ``n_passes`` and ``arrived`` tell about the last k-means.
+    """
+
+    weights: np.ndarray
+    agreement: float
+    n_passes: int
+    arrived: bool
+
+
+def _stack(block: Block, names: Sequence[str]) -> np.ndarray:
+    return np.column_stack([block[name] for name in names])
+
+
+def _tables(block: Block, reference: str, n_reference: int, names: Sequence[str], n_labels: int) -> np.ndarray:
+    return label_tables(block[reference], _stack(block, names), n_reference, n_labels)
+
+
+def mutual_information(tables: np.ndarray) -> np.ndarray:
+    """Mutual information, in nats, of each contingency table along the first axis."""
+    joint = tables / tables.sum(axis=(1, 2), keepdims=True)
+    independent = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    ratio = np.divide(joint, independent, out=np.ones_like(joint), where=joint > 0)
+    return (joint * np.log(ratio)).sum(axis=(1, 2))
+
+
+def entropy(counts: np.ndarray) -> np.ndarray:
+    """Entropy, in nats, of the distribution along the last axis."""
+    shares = counts / counts.sum(axis=-1, keepdims=True)
+    return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
+
+
+def pairwise_information(rows: Rows, members: Sequence[Member], known: np.ndarray) -> np.ndarray:
+    """Mutual information between all pairs of members, with their entropies on the diagonal.
+
+    ``known`` is the result for the first ones, which is not computed again.
+    """
+    names = [member.name for member in members]
+    most = max(member.n_clusters for member in members)
+
+    def one(i: int) -> np.ndarray:
+        return mutual_information(rows.sum(_tables, names[i], most, names[: i + 1], most))
+
+    first, n = len(known), len(members)
+    lower = np.zeros((n, n))
+    lower[:first, :first] = np.tril(known)
+    for i, line in enumerate(rows.run([partial(one, i) for i in range(first, n)]), start=first):
+        lower[i, : i + 1] = line
+    return lower + np.tril(lower, -1).T
+
+
+def mean_information(information: np.ndarray) -> np.ndarray:
+    """What each member tells about the others, on average."""
+    n = len(information)
+    return (information.sum(axis=1) - information.diagonal()) / max(n - 1, 1)
+
+
+def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], information: np.ndarray) -> Consensus:
+    """The partition of the members into ``n_clusters``; fewer only if the members cannot tell so many apart.
+
+    Maximises ``tr(UᵀĤQ)`` over orthonormal U and Q, exactly, where ``Ĥ_ij = sqrt(w_r / (Σw·|j|))`` for every sample i
+    in cluster j of member r: the bipartite graph between samples and clusters, normalised on both sides. Then k-means
+    on U, and on U with rows of length 1; started from the clusters' vectors in Q, of which there are few.
+    """
+    weights = member_weights(information, settings.weight_power)
+    names = [member.name for member in members]
+    counts = [member.n_clusters for member in members]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    sizes = rows.sum(_sizes, names, offsets)
+    column = np.repeat(weights / weights.sum(), counts)
+    column = np.sqrt(np.divide(column, sizes, out=np.zeros_like(column), where=sizes > 0))
+    vectors, values = _consensus_vectors(rows, names, offsets, column, settings.n_clusters)
+
+    rows.keep("consensus", _vote, names, offsets, vectors * column[:, None] / values)
+    rows.keep("consensus directions", _directions, "consensus")
+    rng = np.random.default_rng([settings.seed, 2**31])
+    found = []
+    for space, points in (("consensus", vectors * column[:, None]), ("consensus directions", unit_rows(vectors))):
+        centres = kmeans(points, sizes, settings.n_clusters, rng, settings.n_starts)
+        centres, n_passes, arrived = kmeans_rows(rows, space, centres)
+        name = f"labels by {space}"
+        rows.keep(name, assign, space, occupy(rows, space, centres))
+        agreement = agreement_with(rows, name, settings.n_clusters, members, weights)
+        found.append((agreement, space, Consensus(weights, agreement, n_passes, arrived)))
+    _, space, consensus = max(found, key=lambda candidate: candidate[0])
+    rows.keep("labels", copy, f"labels by {space}")
+    rows.keep("embedding", copy, space)
+    return consensus
+
+
+def member_weights(information: np.ndarray, power: float) -> np.ndarray:
+    """``(mean information / max)^power``: members that tell little about the others count little."""
+    means = mean_information(information)
+    top = float(means.max())
+    return (means / top) ** power if top > 0 else np.ones(len(means))
+
+
+def copy(block: Block, name: str) -> np.ndarray:
+    return block[name]
+
+
+def _sizes(block: Block, names: Sequence[str], offsets: np.ndarray) -> np.ndarray:
+    clusters = _stack(block, names) + offsets[:-1]
+    return np.bincount(clusters.ravel(), minlength=offsets[-1]).astype(float)
+
+
+def _vote(block: Block, names: Sequence[str], offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return vote_product(_stack(block, names), offsets, values)
+
+
+def _directions(block: Block, name: str) -> np.ndarray:
+    return unit_rows(block[name])
+
+
+def _covote(block: Block, names: Sequence[str], offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+    labels = _stack(block, names)
+    return vote_adjoint(labels, offsets, vote_product(labels, offsets, values), len(values))
+
+
+def _consensus_vectors(
+    rows: Rows, names: Sequence[str], offsets: np.ndarray, column: np.ndarray, n_vectors: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leading right singular vectors of Ĥ, and singular values."""
+    size = len(column)
+
+    def apply(block: np.ndarray) -> np.ndarray:
+        return column[:, None] * rows.sum(_covote, names, offsets, column[:, None] * block)
+
+    if size <= _SMALL_TABLE:  # one pass for the Gram matrix instead of one per product
+        gram = apply(np.eye(size))
+        squares, vectors = leading_eigenvectors(lambda block: gram @ block, size, n_vectors)
+    else:
+        squares, vectors = leading_eigenvectors(apply, size, n_vectors)
+    return vectors, np.sqrt(np.maximum(squares, 1e-12))
+
+
+def agreement_with(rows: Rows, name: str, n_labels: int, members: Sequence[Member], weights: np.ndarray) -> float:
+    """Weighted mean NMI between the labels kept under ``name`` and the members."""
+    most = max(n_labels, *(member.n_clusters for member in members))
+    tables = rows.sum(_tables, name, most, [member.name for member in members], most)
+    return float(weights @ normalized_information(tables) / weights.sum())
+
+
+def stability(rows: Rows, name: str, other: str, n_labels: int) -> float:
+    """NMI between two kept labellings."""
+    return float(normalized_information(rows.sum(_tables, name, n_labels, [other], n_labels))[0])
+
+
+def normalized_information(tables: np.ndarray) -> np.ndarray:
+    """Mutual information over the mean of both entropies; 1 where both have a single cluster."""
+    either = entropy(tables.sum(axis=2)) + entropy(tables.sum(axis=1))
+    return np.divide(2 * mutual_information(tables), either, out=np.ones(len(tables)), where=either > 0)
+
+
+def confidence(rows: Rows, settings: Settings, members: Sequence[Member], weights: np.ndarray) -> None:
+    """Keep for every row the share of the members, by weight, that speak for its label.
+
+    A member whose cluster j has the sample speaks for a label as much as j's samples have it.
+    """
+    names = [member.name for member in members]
+    most = max(member.n_clusters for member in members)
+    tables = rows.sum(_tables, "labels", settings.n_clusters, names, most)
+    sizes = tables.sum(axis=1, keepdims=True)
+    shares = np.divide(tables, sizes, out=np.zeros_like(tables), where=sizes > 0)
+    shares *= (weights / weights.sum())[:, None, None]
+    offsets = np.arange(len(members)) * most
+    rows.keep("confidence", _confidence, names, offsets, shares.transpose(0, 2, 1).reshape(-1, settings.n_clusters))
+
+
+def _confidence(block: Block, names: Sequence[str], offsets: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    votes = vote_product(_stack(block, names), offsets, np.ascontiguousarray(shares))
+    return np.clip(votes[np.arange(len(votes)), block["labels"]], 0.0, 1.0)

@@ -1,0 +1,201 @@
+"""The graph of one ensemble member, block by block: numba kernels over the nearest anchors of each row.
+
+Edges of a block of b rows are two arrays of shape (b, width): anchors and weights. Unused places have weight 0. They
+are never stored for all rows, but made again in every pass, which is cheaper than keeping them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def view_edges(
+    near: np.ndarray,
+    distance: np.ndarray,
+    place: np.ndarray,
+    k: int,
+    far: float,
+    anchors: np.ndarray,
+    weights: np.ndarray,
+    start: int,
+) -> None:
+    """CAN weights of each row's k nearest anchors of the member, into ``k + 1`` columns from ``start``.
+
+    ``place`` maps the pool to the member's anchors (-1: not among them). An infinite distance marks an anchor that the
+    row has nothing in common with; the scale then ends at ``far``, and if only g < k anchors are similar, the mass
+    ``1 - g/k`` goes to the neutral anchor, the one after the last: a row with little to say should not shout.
+    """
+    neutral = place.max() + 1
+    for i in range(near.shape[0]):
+        found, similar, last = 0, 0, 0.0
+        for j in range(near.shape[1]):
+            anchor = place[near[i, j]]
+            if anchor < 0:
+                continue
+            alike = np.isfinite(distance[i, j])
+            last = float(distance[i, j]) if alike else far
+            if found == k:
+                break
+            anchors[i, start + found] = anchor
+            weights[i, start + found] = last
+            found += 1
+            similar += alike
+        total = 0.0
+        for j in range(start, start + similar):
+            weights[i, j] = last - weights[i, j]
+            total += weights[i, j]
+        mass = similar / k if np.isfinite(far) else 1.0
+        for j in range(start, start + k + 1):
+            if j < start + similar:
+                weights[i, j] = weights[i, j] / total * mass if total > 0 else mass / similar
+            else:
+                anchors[i, j], weights[i, j] = neutral, 0.0
+        weights[i, start + k] = 1.0 - mass
+
+
+@njit(nogil=True, cache=True)
+def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
+    """Keep in each row the k anchors with most weight over all views, in place.
+
+    Weights of the same anchor are added up over the views, then the (k + 1)-th largest sum is subtracted and the rest
+    scaled: the same closed form as CAN weights, with the views' support in place of nearness. The neutral anchor keeps
+    its mean share of the mass. What is left has columns ``0, ..., k``; all others get weight 0.
+    """
+    width = anchors.shape[1]
+    merged, support = np.empty(width, dtype=anchors.dtype), np.empty(width)
+    for i in range(anchors.shape[0]):
+        order = np.argsort(anchors[i])
+        count, mass, idle = 0, 0.0, 0.0
+        for o in order:
+            anchor, weight = anchors[i, o], weights[i, o]
+            if weight <= 0.0:
+                continue
+            if anchor == neutral:
+                idle += weight
+                continue
+            mass += weight
+            if count > 0 and merged[count - 1] == anchor:
+                support[count - 1] += weight
+            else:
+                merged[count], support[count] = anchor, weight
+                count += 1
+        threshold = 0.0
+        if count > k:
+            threshold = np.sort(support[:count])[count - k - 1]
+        kept, total = 0, 0.0
+        for c in range(count):
+            if support[c] > threshold:
+                anchors[i, kept], weights[i, kept] = merged[c], support[c] - threshold
+                total += weights[i, kept]
+                kept += 1
+        for j in range(width):
+            if j < kept:
+                weights[i, j] *= mass / total / (mass + idle)
+            else:
+                anchors[i, j], weights[i, j] = neutral, 0.0
+        weights[i, kept] = idle / (mass + idle) if kept > 0 else 1.0
+
+
+@njit(nogil=True, cache=True)
+def add_degrees(anchors: np.ndarray, weights: np.ndarray, start: int, stop: int, degrees: np.ndarray) -> None:
+    """Add the weights in columns ``start`` to ``stop`` to the degrees of their anchors."""
+    for i in range(anchors.shape[0]):
+        for j in range(start, stop):
+            degrees[anchors[i, j]] += weights[i, j]
+
+
+@njit(nogil=True, cache=True)
+def scale_anchors(anchors: np.ndarray, weights: np.ndarray, start: int, stop: int, factors: np.ndarray) -> None:
+    """Multiply the weights in columns ``start`` to ``stop`` by the factors of their anchors, in place."""
+    for i in range(anchors.shape[0]):
+        for j in range(start, stop):
+            weights[i, j] *= factors[anchors[i, j]]
+
+
+@njit(nogil=True, cache=True)
+def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """``WᵀW`` of the block, dense."""
+    gram = np.zeros((size, size))
+    for i in range(anchors.shape[0]):
+        for p in range(anchors.shape[1]):
+            if weights[i, p] != 0.0:
+                row = gram[anchors[i, p]]
+                for q in range(anchors.shape[1]):
+                    row[anchors[i, q]] += weights[i, p] * weights[i, q]
+    return gram
+
+
+@njit(nogil=True, cache=True)
+def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """``W @ vectors`` of the block."""
+    product = np.zeros((anchors.shape[0], vectors.shape[1]))
+    for i in range(anchors.shape[0]):
+        for p in range(anchors.shape[1]):
+            if weights[i, p] != 0.0:
+                for c in range(vectors.shape[1]):
+                    product[i, c] += weights[i, p] * vectors[anchors[i, p], c]
+    return product
+
+
+@njit(nogil=True, cache=True)
+def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Index of the nearest centre of each point, the first of equals; the same bits wherever a point stands."""
+    labels = np.empty(points.shape[0], dtype=np.int32)
+    halves = np.zeros(centres.shape[0])
+    for c in range(centres.shape[0]):
+        for j in range(centres.shape[1]):
+            halves[c] += centres[c, j] ** 2 / 2
+    for i in range(points.shape[0]):
+        lowest = np.inf
+        for c in range(centres.shape[0]):
+            cost = halves[c]
+            for j in range(points.shape[1]):
+                cost -= points[i, j] * centres[c, j]
+            if cost < lowest:
+                lowest, labels[i] = cost, c
+    return labels
+
+
+@njit(nogil=True, cache=True)
+def centre_sums(points: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
+    """For each label the sum of its points, and in the last column their number."""
+    sums = np.zeros((n_centres, points.shape[1] + 1))
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            sums[labels[i], j] += points[i, j]
+        sums[labels[i], points.shape[1]] += 1.0
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def label_tables(reference: np.ndarray, labels: np.ndarray, n_reference: int, n_labels: int) -> np.ndarray:
+    """Contingency tables of one labelling with each column of ``labels``."""
+    tables = np.zeros((labels.shape[1], n_reference, n_labels))
+    for i in range(labels.shape[0]):
+        for r in range(labels.shape[1]):
+            tables[r, reference[i], labels[i, r]] += 1.0
+    return tables
+
+
+@njit(nogil=True, cache=True)
+def vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum over the members of the rows of ``values`` that belong to each sample's clusters."""
+    product = np.zeros((labels.shape[0], values.shape[1]))
+    for i in range(labels.shape[0]):
+        for r in range(labels.shape[1]):
+            for c in range(values.shape[1]):
+                product[i, c] += values[offsets[r] + labels[i, r], c]
+    return product
+
+
+@njit(nogil=True, cache=True)
+def vote_adjoint(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    """The transpose of :func:`vote_product`: each sample's values, added to all clusters that it is in."""
+    total = np.zeros((size, values.shape[1]))
+    for i in range(labels.shape[0]):
+        for r in range(labels.shape[1]):
+            for c in range(values.shape[1]):
+                total[offsets[r] + labels[i, r], c] += values[i, c]
+    return total

@@ -1,0 +1,107 @@
+"""k-means on small tables of weighted points, and on rows in blocks.
+
+scikit-learn's would do for the small tables, but its threads meet ours, and the rows are not in one place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manyview.engines import Block, Rows
+from manyview.solvers._edges import centre_sums, nearest_centre
+
+_MAX_PASSES = 50
+# Centres that move less than this (points have length 1 or less) have arrived.
+_STILL = 1e-6
+
+
+def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator) -> np.ndarray:
+    """Greedy k-means++: each centre is the best of a few points drawn by weight times squared distance."""
+    squares = np.einsum("ij,ij->i", points, points)
+    first = _draw(weights, rng.random(1))[0]
+    centres = [first]
+    nearest = np.maximum(squares + squares[first] - 2 * points @ points[first], 0.0)
+    n_candidates = 2 + int(np.log(n_centres))
+    for _ in range(n_centres - 1):
+        candidates = _draw(weights * nearest, rng.random(n_candidates))
+        distance = squares[:, None] + squares[candidates] - 2 * points @ points[candidates].T
+        distance = np.minimum(nearest[:, None], np.maximum(distance, 0.0))
+        best = int(np.argmin(weights @ distance))
+        centres.append(candidates[best])
+        nearest = distance[:, best]
+    return points[centres]
+
+
+def _draw(weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    running = np.cumsum(weights)
+    if running[-1] <= 0:  # fewer different points than centres
+        running = np.arange(1.0, len(weights) + 1)
+    return np.minimum(np.searchsorted(running, chances * running[-1], side="right"), len(weights) - 1)
+
+
+def kmeans(
+    points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator, n_starts: int = 1
+) -> np.ndarray:
+    """Centres with the least weighted cost among several starts."""
+    best, lowest = points[:0], np.inf
+    for _ in range(n_starts):
+        centres = seed_centres(points, weights, n_centres, rng)
+        for _ in range(_MAX_PASSES):
+            labels = nearest_centre(points, centres)
+            moved = _means(centre_sums_weighted(points, weights, labels, n_centres), centres)
+            still = np.abs(moved - centres).max() <= _STILL
+            centres = moved
+            if still:
+                break
+        cost = float(weights @ ((points - centres[labels]) ** 2).sum(axis=1))
+        if cost < lowest:
+            best, lowest = centres, cost
+    return best
+
+
+def centre_sums_weighted(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
+    """Like ``centre_sums``, with a weight per point."""
+    sums = np.zeros((n_centres, points.shape[1] + 1))
+    np.add.at(sums, labels, np.column_stack([points * weights[:, None], weights]))
+    return sums
+
+
+def kmeans_rows(rows: Rows, name: str, centres: np.ndarray) -> tuple[np.ndarray, int, bool]:
+    """Lloyd's passes over what the rows keep under ``name``: centres, number of passes, and whether they arrived."""
+    for n_passes in range(1, _MAX_PASSES + 1):
+        moved = _means(rows.sum(_row_sums, name, centres), centres)
+        still = np.abs(moved - centres).max() <= _STILL
+        centres = moved
+        if still:
+            return centres, n_passes, True
+    return centres, _MAX_PASSES, False
+
+
+def occupy(rows: Rows, name: str, centres: np.ndarray) -> np.ndarray:
+    """Move each centre that no row is nearest to onto the row that is farthest from its own; while there is one."""
+    for _ in range(len(centres)):
+        empty = np.flatnonzero(rows.sum(_row_sums, name, centres)[:, -1] == 0)
+        if not len(empty):
+            break
+        gap, point = max(rows.map(_farthest, name, centres), key=lambda found: found[0])
+        if gap <= _STILL:  # fewer different rows than centres
+            break
+        centres = centres.copy()
+        centres[empty[0]] = point
+    return centres
+
+
+def _farthest(block: Block, name: str, centres: np.ndarray) -> tuple[float, np.ndarray]:
+    points = block[name]
+    gaps = ((points - centres[nearest_centre(points, centres)]) ** 2).sum(axis=1)
+    return float(gaps.max()), points[int(np.argmax(gaps))]
+
+
+def _row_sums(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
+    points = block[name]
+    return centre_sums(points, nearest_centre(points, centres), len(centres))
+
+
+def _means(sums: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Means from sums and numbers; a centre without points stays."""
+    return np.where(sums[:, -1:] > 0, sums[:, :-1] / np.maximum(sums[:, -1:], 1e-300), centres)

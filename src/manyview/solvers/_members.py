@@ -1,0 +1,153 @@
+"""One member of the ensemble: what it draws, its graph, its clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manyview.engines import Block, Rows
+from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
+from manyview.solvers._edges import (
+    add_degrees,
+    best_supported,
+    edge_gram,
+    edge_product,
+    nearest_centre,
+    scale_anchors,
+    view_edges,
+)
+from manyview.solvers._kmeans import kmeans, kmeans_rows
+
+# With more neighbours than so many times a cluster's anchors, everything is connected with everything.
+_REACH = 2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the ensemble is made of.
+
+    Ranges are (lowest, highest), drawn from anew by every member: ``n_neighbors`` on a logarithmic scale, the others
+    uniformly. ``shared`` keeps only the edges that the views support together; without it, views are added up.
+    """
+
+    n_clusters: int
+    n_members: int = 64
+    n_neighbors: tuple[int, int] = (8, 60)
+    anchor_share: tuple[float, float] = (0.5, 0.75)
+    view_share: float = 2 / 3
+    more_clusters: float = 1.2
+    shared: bool = True
+    weight_power: float = 4.0
+    n_starts: int = 10
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What is common to the rows' lists of nearest pool members: per view the distance at which similarity ends."""
+
+    n_pool: int
+    far: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Member:
+    """What a member has drawn."""
+
+    index: int
+    views: tuple[int, ...]
+    anchors: np.ndarray
+    n_neighbors: int
+    n_clusters: int
+    shared: bool
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Under which the rows keep its labels."""
+        return f"member {self.index}"
+
+
+def draw_member(settings: Settings, lists: Lists, index: int) -> Member:
+    """Draw views, anchors, k and K' of a member; the same for the same index, however many there are."""
+    s, n_views = settings, len(lists.far)
+    rng = np.random.default_rng([s.seed, index])
+    n_drawn = rng.integers(int(np.ceil(s.view_share * n_views - 1e-9)), n_views + 1)
+    views = np.sort(rng.permutation(n_views)[:n_drawn])
+    low, high = s.n_neighbors
+    k = round(low * (high / low) ** rng.random())
+    n_anchors = min(lists.n_pool, max(int(rng.uniform(*s.anchor_share) * lists.n_pool), 10 * s.n_clusters, 3 * k))
+    k = max(1, min(k, max(4, _REACH * n_anchors // s.n_clusters), n_anchors - 1))
+    anchors = np.sort(rng.choice(lists.n_pool, n_anchors, replace=False))
+    most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2)
+    n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
+    return Member(index, tuple(map(int, views)), anchors, k, n_clusters, s.shared, int(rng.integers(2**62)))
+
+
+def fit_member(rows: Rows, lists: Lists, member: Member) -> None:
+    """Fused spectral clustering on the member's graph; the rows keep its labels."""
+    size = len(member.anchors) + 1
+    scale = inverse_sqrt(rows.sum(_degrees, lists, member))
+    gram = rows.sum(_gram, lists, member, scale)
+    values, vectors = leading_eigenvectors(gram.__matmul__, size, member.n_clusters)
+    values = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
+    name = f"embedding {member.index}"
+    rows.keep(name, _embed, lists, member, scale, vectors / values)
+    rng = np.random.default_rng(member.seed)
+    anchors = unit_rows(vectors)
+    used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
+    centres = kmeans(anchors[used], gram.diagonal()[used], member.n_clusters, rng)
+    centres, _, _ = kmeans_rows(rows, name, centres)
+    rows.keep(member.name, assign, name, centres)
+    rows.drop(name)
+
+
+def unit_rows(table: np.ndarray) -> np.ndarray:
+    """Rows of length 1; rows that are zero but for rounding stay zero."""
+    length = np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
+    return np.divide(table, length, out=np.zeros_like(table), where=length > 1e-12)
+
+
+def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
+    """Anchors, weights, and the columns that belong to each graph: one per view, or the shared one."""
+    k, size = member.n_neighbors, len(member.anchors)
+    place = np.full(lists.n_pool, -1, dtype=np.int32)
+    place[member.anchors] = np.arange(size)
+    width = k + 1
+    shape = (len(block["near 0"]), width * len(member.views))
+    anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
+    for i, v in enumerate(member.views):
+        view_edges(block[f"near {v}"], block[f"distance {v}"], place, k, lists.far[v], anchors, weights, i * width)
+    if not member.shared:
+        return anchors, weights, [(i * width, (i + 1) * width) for i in range(len(member.views))]
+    best_supported(anchors, weights, k, size)
+    return anchors[:, :width], weights[:, :width], [(0, width)]
+
+
+def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:
+    anchors, weights, graphs = member_edges(block, lists, member)
+    degrees = np.zeros((len(graphs), len(member.anchors) + 1))
+    for degree, (start, stop) in zip(degrees, graphs, strict=True):
+        add_degrees(anchors, weights, start, stop, degree)
+    return degrees
+
+
+def _fused(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Anchors and weights of W."""
+    anchors, weights, graphs = member_edges(block, lists, member)
+    for factors, (start, stop) in zip(scale, graphs, strict=True):
+        scale_anchors(anchors, weights, start, stop, factors)
+    return anchors, weights
+
+
+def _gram(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> np.ndarray:
+    return edge_gram(*_fused(block, lists, member, scale), len(member.anchors) + 1)
+
+
+def _embed(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return unit_rows(edge_product(*_fused(block, lists, member, scale), np.ascontiguousarray(vectors)))
+
+
+def assign(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
+    return nearest_centre(block[name], centres)
