@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import ANCHOR_SELECTORS, select_kmeans, select_vda
-from manyview.graphs.anchors import _row_variances, _vda_picks, concatenate
+from manyview.graphs.anchors import _row_variances, _vda_picks, concatenate, select_spread
 
 
 @pytest.fixture
@@ -110,3 +110,82 @@ def test_concatenate_keeps_sparse(views):
     table = concatenate([views[0], sp.csr_array(views[1])])
     assert sp.issparse(table)
     np.testing.assert_array_equal(table.toarray(), np.hstack(views[:2]))
+
+
+def naive_spread(table, chances):
+    """Greedy k-means++ with given uniform numbers: of the candidates drawn, the one that leaves the least distance."""
+    picks = [int(chances[0, 0] * len(table))]
+    nearest = ((table - table[picks[0]]) ** 2).sum(axis=1)
+    for row in chances[1:]:
+        running = np.cumsum(nearest)
+        candidates = [int(np.searchsorted(running, chance * running[-1], side="right")) for chance in row]
+        trials = [np.minimum(nearest, ((table - table[c]) ** 2).sum(axis=1)) for c in candidates]
+        best = int(np.argmin([trial.sum() for trial in trials]))
+        picks.append(candidates[best])
+        nearest = trials[best]
+    return np.array(picks)
+
+
+@pytest.mark.parametrize("m", [1, 5, 16, 30, 80])
+def test_spread_picks_different_samples(views, m):
+    picks = select_spread(views, m, np.random.default_rng(0))
+    assert len(np.unique(picks)) == len(picks) == m
+    assert picks.min() >= 0
+    assert picks.max() < 80
+
+
+def test_spread_follows_its_generator(views):
+    first, second, other = (select_spread(views, 12, np.random.default_rng(seed)) for seed in (7, 7, 8))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_spread_is_greedy_kmeans_plus_plus(views, seed):
+    rng = np.random.default_rng(seed)
+    np.testing.assert_array_equal(
+        select_spread(views, 16, np.random.default_rng(seed)), naive_spread(np.hstack(views), rng.random((16, 3)))
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_spread_looks_at_five_times_as_many_samples_as_anchors(views, seed):
+    rng = np.random.default_rng(seed)
+    among = np.sort(rng.choice(80, 35, replace=False))
+    expected = among[naive_spread(np.hstack(views)[among], rng.random((7, 3)))]
+    np.testing.assert_array_equal(select_spread(views, 7, np.random.default_rng(seed)), expected)
+
+
+def test_spread_goes_from_coarse_to_fine(views):
+    few = [v[:30] for v in views]
+    picks = select_spread(few, 20, np.random.default_rng(1))
+    np.testing.assert_array_equal(select_spread(few, 6, np.random.default_rng(1)), picks[:6])
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("d", [3, 100])
+def test_spread_stops_when_no_more_samples_differ(make, d):
+    x = np.repeat(np.random.default_rng(5).normal(size=(5, d)), 7, axis=0)
+    picks = select_spread([make(x)], 12, np.random.default_rng(0))
+    assert len(picks) == 5
+    assert len(np.unique(x[picks], axis=0)) == 5
+
+
+def test_spread_of_equal_samples_is_one():
+    assert len(select_spread([np.ones((9, 2))], 4, np.random.default_rng(0))) == 1
+
+
+@pytest.mark.parametrize("d", [2, 100])
+def test_spread_reaches_every_far_cluster(d):
+    rng = np.random.default_rng(6)
+    labels = np.repeat(np.arange(5), 5)
+    x = 1000 * rng.normal(size=(5, d))[labels] + rng.normal(size=(25, d))
+    for seed in range(10):
+        picks = select_spread([x], 5, np.random.default_rng(seed))
+        np.testing.assert_array_equal(np.sort(labels[picks]), np.arange(5))
+
+
+def test_spread_takes_sparse_and_dense_views_alike(views):
+    mixed = [views[0], sp.csr_array(views[1]), views[2]]
+    dense, sparse = (select_spread(given, 20, np.random.default_rng(2)) for given in (views, mixed))
+    np.testing.assert_array_equal(sparse, dense)

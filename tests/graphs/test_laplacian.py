@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import leading_singular_vectors, normalize_bipartite
-from manyview.graphs.laplacian import gram, inverse_sqrt
+from manyview.graphs.laplacian import gram, inverse_sqrt, leading_eigenvectors
 
 
 @pytest.fixture
@@ -61,3 +61,82 @@ def test_no_more_vectors_than_columns(make):
     matrix = np.random.default_rng(0).random((6, 2))
     u, values, v = leading_singular_vectors(make(matrix), 3, 4)
     assert (u.shape, values.shape, v.shape) == ((6, 2), (2,), (2, 2))
+
+
+def counted(matrix):
+    """``X -> matrix @ X`` that keeps the widths of the blocks it was given."""
+    widths = []
+
+    def apply(block):
+        widths.append(block.shape[1])
+        return matrix @ block
+
+    return apply, widths
+
+
+def psd(values, seed=0):
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values), len(values))))[0]
+    return (turn * values) @ turn.T
+
+
+@pytest.mark.parametrize(("size", "k"), [(120, 5), (300, 8), (200, 20), (150, 1)])
+@pytest.mark.parametrize("kind", ["decaying", "wishart"])
+def test_eigenvectors_equal_those_of_a_full_solution(size, k, kind):
+    normal = np.random.default_rng(size).normal(size=(size, size))
+    matrix = psd(0.9 ** np.arange(size)) if kind == "decaying" else normal @ normal.T / size
+    apply, widths = counted(matrix)
+    values, vectors = leading_eigenvectors(apply, size, k)
+    expected, full = np.linalg.eigh(matrix)
+    leading = full[:, -k:]
+    assert max(widths) < size / 3  # the matrix was never formed
+    assert values.shape == (k,)
+    assert (np.diff(values) <= 0).all()
+    np.testing.assert_allclose(values, expected[::-1][:k], rtol=1e-6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-10)
+    np.testing.assert_allclose(vectors @ vectors.T, leading @ leading.T, atol=1e-4)
+
+
+def test_an_eigenvalue_is_found_as_often_as_it_occurs():
+    rng = np.random.default_rng(1)
+    blocks = []
+    for _ in range(10):  # random walks on ten components: 1 once each
+        graph = rng.random((40, 40)) * (rng.random((40, 40)) < 0.3)
+        walk = normalize_bipartite(graph)
+        blocks.append(walk @ walk.T)
+    matrix = sp.csr_array(sp.block_diag(blocks, format="csr"))
+    values, vectors = leading_eigenvectors(lambda block: matrix @ block, 400, 10)
+    np.testing.assert_allclose(values, 1, atol=1e-6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-10)
+    np.testing.assert_allclose(matrix @ vectors, vectors, atol=2e-5)
+    values, _ = leading_eigenvectors(lambda block: matrix @ block, 400, 11)
+    assert values[10] < 0.999
+
+
+def test_a_small_matrix_is_solved_at_once():
+    matrix = psd(np.arange(1.0, 31))
+    apply, widths = counted(matrix)
+    values, vectors = leading_eigenvectors(apply, 30, 4)
+    assert widths == [30]
+    np.testing.assert_allclose(values, [30, 29, 28, 27], rtol=1e-12)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 10, 30])
+def test_all_eigenvectors_of_a_small_matrix(k):
+    values, vectors = leading_eigenvectors(lambda block: psd(np.arange(30.0)) @ block, 30, k)
+    np.testing.assert_allclose(values, np.arange(29, 29 - k, -1), atol=1e-12)
+    assert vectors.shape == (30, k)
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_eigenvectors_of_a_matrix_with_less_rank_than_asked_for(rank):
+    matrix = psd(np.concatenate([np.arange(1.0, rank + 1), np.zeros(200 - rank)]))
+    values, vectors = leading_eigenvectors(lambda block: matrix @ block, 200, 6)
+    np.testing.assert_allclose(values, [*range(rank, 0, -1), *[0] * (6 - rank)], atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-10)
+
+
+def test_eigenvectors_are_the_same_every_time():
+    matrix = psd(0.9 ** np.arange(150))
+    first, second = (leading_eigenvectors(lambda block: matrix @ block, 150, 4)[1] for _ in range(2))
+    np.testing.assert_array_equal(first, second)

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.graphs import SCALERS
+from manyview.graphs import SCALERS, choose_scaling, unit_variance
+from manyview.graphs.scaling import effective_dimensions
+
+
+def dense(array):
+    return array if isinstance(array, np.ndarray) else array.toarray()
+
+
+def by_eigenvalues(x):
+    values = np.linalg.eigvalsh(np.atleast_2d(np.cov(x.T)))
+    return values.sum() ** 2 / (values**2).sum()
 
 
 @pytest.mark.parametrize("name", SCALERS)
@@ -13,8 +23,8 @@ def test_sparse_equals_dense_and_input_is_kept(name):
     x = rng.normal(size=(9, 4)) * (rng.random((9, 4)) < 0.6)
     x[3] = 0
     before = x.copy()
-    scaled = SCALERS[name](x)
-    np.testing.assert_allclose(SCALERS[name](sp.csr_array(x)).toarray(), scaled, atol=1e-15)
+    scaled = dense(SCALERS[name](x))
+    np.testing.assert_allclose(dense(SCALERS[name](sp.csr_array(x))), scaled, atol=1e-15)
     np.testing.assert_array_equal(x, before)
     assert np.isfinite(scaled).all()
 
@@ -28,3 +38,155 @@ def test_max_divides_by_the_largest_value():
 def test_unit_rows():
     scaled = SCALERS["unit"](np.array([[3.0, 4.0], [0.0, 0.0]]))
     np.testing.assert_allclose(scaled, [[0.6, 0.8], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("function", [*SCALERS.values(), unit_variance, choose_scaling])
+def test_a_sparse_input_is_kept(function):
+    rng = np.random.default_rng(1)
+    x = sp.csr_array(rng.normal(size=(9, 250)) * (rng.random((9, 250)) < 0.3))
+    x.data[::5] = 0.0  # stored zeros
+    before = x.copy()
+    function(x)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(x, part), getattr(before, part))
+
+
+@pytest.mark.parametrize("function", [unit_variance, choose_scaling, effective_dimensions])
+@pytest.mark.parametrize("d", [5, 80])
+def test_a_dense_input_is_kept(function, d):
+    x = np.random.default_rng(2).normal(size=(30, d))
+    before = x.copy()
+    function(x)
+    np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_counts_follow_their_formula(make):
+    rng = np.random.default_rng(3)
+    x = rng.poisson(0.7, size=(20, 12)) * rng.choice([-1.0, 1.0], size=(20, 12))
+    x[4], x[:, 6], x[:, 7] = 0, 0, 2  # an empty sample, a word that nobody uses, one that all others use
+    x[4, 7] = 0
+    having = np.maximum((x != 0).sum(axis=0), 1)
+    expected = np.sign(x) * np.log(1 + np.abs(x)) * (np.log(20 / having) + 1)
+    length = np.sqrt((expected**2).sum(axis=1, keepdims=True))
+    expected = expected / np.where(length > 0, length, 1)
+    scaled = SCALERS["counts"](make(x))
+    assert sp.issparse(scaled)
+    np.testing.assert_allclose(scaled.toarray(), expected, atol=1e-14)
+
+
+def test_counts_do_not_count_stored_zeros():
+    x = np.array([[1.0, 2.0], [0.0, 1.0], [0.0, 3.0]])
+    stored = sp.csr_array((x.ravel(), np.tile([0, 1], 3), [0, 2, 4, 6]), shape=(3, 2))
+    np.testing.assert_allclose(SCALERS["counts"](stored).toarray(), SCALERS["counts"](x).toarray(), atol=1e-15)
+
+
+def test_centered_features_have_mean_zero_and_keep_distances():
+    x = np.random.default_rng(4).normal(5, 2, size=(30, 4))
+    scaled = SCALERS["centered"](x)
+    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(scaled - scaled[0], x - x[0], atol=1e-14)
+
+
+def test_directions_are_unit_rows_around_the_mean():
+    x = np.array([[1.0, 5.0], [5.0, 5.0], [3.0, 8.0], [3.0, 2.0], [3.0, 5.0]])
+    scaled = SCALERS["directions"](x)
+    np.testing.assert_allclose(scaled, [[-1, 0], [1, 0], [0, 1], [0, -1], [0, 0]], atol=1e-15)
+
+
+def test_shares_are_the_directions_of_square_roots():
+    x = np.random.default_rng(5).dirichlet(np.ones(6), 25)
+    root = np.sqrt(x) - np.sqrt(x).mean(axis=0)
+    np.testing.assert_allclose(SCALERS["shares"](x), root / np.linalg.norm(root, axis=1)[:, None], atol=1e-14)
+
+
+def test_shares_below_zero_are_none():
+    x = np.random.default_rng(6).dirichlet(np.ones(4), 10)
+    below = x.copy()
+    below[x < 0.1] = -1e-3
+    x[x < 0.1] = 0
+    np.testing.assert_array_equal(SCALERS["shares"](below), SCALERS["shares"](x))
+
+
+def rings(rng):
+    """Two rings in a plane, turned into ten dimensions."""
+    angle, radius = rng.uniform(0, 2 * np.pi, 200), np.repeat([1.0, 3.0], 100)
+    plane = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return plane @ np.linalg.qr(rng.normal(size=(10, 2)))[0].T
+
+
+def words(rng, d=300):
+    return rng.poisson(0.05, size=(40, d)) * 1.0
+
+
+def one_feature_outweighs(rng):
+    return rng.normal(size=(60, 8)) * [1e3, 1, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("view", "name"),
+    [
+        (words, "counts"),
+        (lambda rng: words(rng, 201), "counts"),
+        (lambda rng: words(rng, 200), "directions"),
+        (lambda rng: rng.random((40, 300)), "directions"),
+        (lambda rng: rng.dirichlet(np.ones(8), 50), "shares"),
+        (lambda rng: 100 * rng.dirichlet(np.ones(8), 50).round(3), "shares"),
+        (lambda rng: rng.dirichlet(np.ones(8), 50) * rng.uniform(0.8, 1.2, (50, 1)), "directions"),
+        (lambda rng: rng.dirichlet(np.ones(8), 50) - 0.01, "directions"),
+        (rings, "centered"),
+        (lambda rng: rng.normal(size=(50, 1)), "centered"),
+        (lambda rng: rng.normal(size=(50, 2)), "centered"),
+        (lambda rng: rng.normal(size=(50, 8)), "directions"),
+        (one_feature_outweighs, "directions"),
+        (lambda rng: np.zeros((5, 3)), "directions"),
+    ],
+)
+def test_scaling_is_chosen_by_the_values(view, name, make):
+    assert choose_scaling(make(view(np.random.default_rng(7)))) == name
+
+
+@pytest.mark.parametrize("name", ["centered", "directions"])
+def test_choice_does_not_depend_on_the_unit(name):
+    x = {"centered": rings, "directions": one_feature_outweighs}[name](np.random.default_rng(8))
+    for unit in (x * 0.3048, x * 1e9):
+        assert choose_scaling(unit) == name
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 64])
+def test_effective_dimensions_by_eigenvalues(d):
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(90, d)) * rng.uniform(0.1, 2, d) + 7
+    assert effective_dimensions(x) == pytest.approx(by_eigenvalues(x), rel=1e-10)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5])
+@pytest.mark.parametrize("d", [100, 400])
+def test_effective_dimensions_of_a_wide_view_are_about_right(rank, d):
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(300, rank)) @ rng.normal(size=(rank, d))
+    assert effective_dimensions(x) == pytest.approx(by_eigenvalues(x), rel=0.2)
+
+
+def test_effective_dimensions_of_nothing_and_of_huge_values():
+    x = np.random.default_rng(11).normal(size=(40, 5))
+    assert effective_dimensions(np.full((6, 3), 2.0)) == 0
+    assert effective_dimensions(x * 1e200) == pytest.approx(effective_dimensions(x))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_unit_variance_adds_up_to_one(make):
+    rng = np.random.default_rng(12)
+    x = rng.normal(3, 50, size=(40, 6)) * (rng.random((40, 6)) < 0.5)
+    scaled = unit_variance(make(x))
+    assert sp.issparse(scaled) == (make is sp.csr_array)
+    assert dense(scaled).var(axis=0).sum() == pytest.approx(1)
+    np.testing.assert_allclose(dense(scaled), x / np.sqrt(x.var(axis=0).sum()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("value", [0.0, 1.0, -4.0])
+def test_unit_variance_leaves_a_constant(make, value):
+    x = np.full((8, 3), value)
+    np.testing.assert_array_equal(dense(unit_variance(make(x))), x)

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -45,8 +46,7 @@ class InvariantTBGL(MultiViewClusterer):
         Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
         20 per cluster.
     n_neighbors : "auto", int or pair of int, default="auto"
-        Anchors that a sample is connected with, or the range from which every graph draws it. "auto" is (8, 60). Small
-        numbers suit clear clusters of odd shapes, large ones noisy data.
+        Anchors that a sample looks at in each view, or the range from which every graph draws it. "auto" is (20, 60).
     scaling : str, sequence or dict, default="auto"
         How a view's features are made comparable; one name, or one for each view, in order or by name.
         "counts" (logarithm, inverse document frequency, unit rows), "shares" (square root, centre, unit rows),
@@ -265,8 +265,8 @@ def neighbor_columns(
     columns, far = {}, []
     for v, (view, name) in enumerate(zip(scaled, names, strict=True)):
         # Unit rows, all divided by the same number: samples with nothing in common are at one and the same distance.
-        similar = not isinstance(view, np.ndarray) and name in ("counts", "unit")
-        far.append(2 * float(view.power(2).sum(axis=1).max()) if similar else np.inf)
+        similar = sp.issparse(view) and name in ("counts", "unit")
+        far.append(2 * float(view.power(2).sum(axis=1).max()) if similar else np.inf)  # type: ignore[union-attr]
         near, distance = nearest_lists(view, view[pool], length, only_similar=similar, n_threads=n_threads)
         columns[f"near {v}"], columns[f"distance {v}"] = near[twin], distance[twin]
     return columns, invariant.Lists(len(pool), tuple(far))

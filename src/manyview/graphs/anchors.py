@@ -95,7 +95,7 @@ def _spread_picks(points: np.ndarray, chances: np.ndarray) -> np.ndarray:
     trial, best = np.empty(n), np.empty(n)
     count = 1
     _lower(points, picks[0], nearest, nearest)
-    floor = 1e-12 * nearest.max()  # rounding, not distance
+    floor = 1e-24 * nearest.max()  # squared rounding, not distance
     while count < len(chances):
         total = nearest.sum()
         if total <= floor * n:

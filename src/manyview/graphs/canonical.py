@@ -3,7 +3,8 @@
 Bringing the data into this order first makes everything after it, down to the last bit and the last random draw, the
 same for every order in which samples and views may come. Each view is projected on a fixed direction, and samples are
 ranked by that value. Ranks do not change when a view is given in another unit (``a·x + b`` with ``a > 0``), so neither
-does the order. Ties are looked at value by value.
+does the order. Ties are looked at value by value. (Only views with exactly the same values, distributed differently over
+the samples, cannot be told apart without regard to their position.)
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from manyview.views import Array
 
 # Two views are the same, up to their unit, when no standardised value differs by more than this.
 _SAME = 1e-9
+# Deviations from the mean below this, relative to the values, are rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ def canonical_order(arrays: Sequence[Array], tags: Sequence[str] | None = None) 
         One per view. Views with different tags are different, whatever their content.
     """
     tags = tags or [""] * len(arrays)
-    ranks = [_ranks(_projections(array)) for array in arrays]
+    values = [_projections(array) for array in arrays]
+    ranks = [_ranks(value) for value in values]
     kept: list[int] = []
     same_as = []
     for v, array in enumerate(arrays):
@@ -57,20 +61,21 @@ def canonical_order(arrays: Sequence[Array], tags: Sequence[str] | None = None) 
         same_as.append(twin)
         kept += [v] if twin == v else []
 
+    signature = {v: (arrays[v].shape[1], tags[v], _signature(values[v])) for v in kept}
+    kept.sort(key=signature.__getitem__)
     keys = np.zeros(arrays[0].shape[0], dtype=np.uint64)
     for v in kept:
-        keys += _mix(ranks[v])  # a sum: the order of the views does not matter
+        # A sum, so that the order of the views does not matter, of numbers that tell which view they are of.
+        keys += _mix(ranks[v] + np.frombuffer(signature[v][2], dtype=np.uint64)[0])
     rows, twin_rows = _order_rows(keys, [arrays[v] for v in kept])
-    views = sorted(
-        kept, key=lambda v: (arrays[v].shape[1], tags[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows))
-    )
+    views = sorted(kept, key=lambda v: (*signature[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows)))
     place = {v: i for i, v in enumerate(views)}
     return CanonicalOrder(rows, tuple(views), tuple(place[v] for v in same_as), twin_rows)
 
 
 def _projections(array: Array) -> np.ndarray:
     """Each row's product with a fixed direction, summed feature by feature: the same bits wherever the row stands."""
-    direction: np.ndarray = np.random.default_rng(0).standard_normal(array.shape[1])
+    direction = np.random.default_rng(0).standard_normal((1, array.shape[1]))[0]
     if isinstance(array, np.ndarray):
         return _project_dense(np.ascontiguousarray(array), direction)
     return _project_sparse(array.data, array.indices, array.indptr, direction)
@@ -98,9 +103,17 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].astype(np.uint64)
 
 
+def _signature(values: np.ndarray) -> bytes:
+    """A digest of how the projections are spread, without regard to the order of the samples or the unit."""
+    spread = np.sort(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = (spread - spread[0]) / ((spread[-1] - spread[0]) or 1.0)
+    return _digest(np.nan_to_num(spread).round(6) + 0.0)
+
+
 def _mix(numbers: np.ndarray) -> np.ndarray:
     """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
-    z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = numbers * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -114,8 +127,7 @@ def _order_rows(keys: np.ndarray, arrays: Sequence[Array]) -> tuple[np.ndarray, 
     for start, stop in zip(new, [*new[1:], len(rows)], strict=True):
         if stop - start == 1:
             continue
-        # The views' bytes are sorted within a sample, so that the order of the views does not matter here either.
-        content = {int(row): sorted(_row_bytes(array, row) for array in arrays) for row in rows[start:stop]}
+        content = {int(row): [_row_bytes(array, row) for array in arrays] for row in rows[start:stop]}
         tied = sorted(content, key=content.__getitem__)
         rows[start:stop] = tied
         for p in range(start + 1, stop):
@@ -158,4 +170,5 @@ def _same_content(a: Array, b: Array) -> bool:
 
 def _standardized(view: np.ndarray) -> np.ndarray:
     centred = view - view.mean(axis=0)
-    return centred / (np.abs(centred).max() or 1.0)
+    largest = np.abs(centred).max()
+    return centred / largest if largest > _ROUNDING * np.abs(view).max() else np.zeros_like(view)

@@ -85,6 +85,9 @@ def nearest_lists(
     """
     n, m = view.shape[0], anchors.shape[0]
     indices, distances = np.empty((n, length), dtype=np.int32), np.empty((n, length), dtype=np.float32)
+    if isinstance(view, np.ndarray) and isinstance(anchors, np.ndarray) and not only_similar:
+        centre = anchors.mean(axis=0)  # as in squared_distances: far less is lost to cancellation
+        view, anchors = np.ascontiguousarray(view - centre), anchors - centre
     row_norms, anchor_norms = _squared_norms(view), _squared_norms(anchors)
     transposed = anchors.T if isinstance(anchors, np.ndarray) else anchors.T.tocsr()
 

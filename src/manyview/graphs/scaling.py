@@ -14,8 +14,11 @@ from manyview.views import Array
 
 # A view is a table of counts (words, k-mers, events) when more than half of it is zero and it is wider than this.
 _COUNT_FEATURES = 200
-# Its rows are shares of a whole (histograms, compositions) when their sums differ by less than this, relatively.
+# Its rows are shares of a whole (histograms, compositions) when their sums differ by less than this, relatively, and
+# vary less than this share of what the sums of independent features would.
 _SHARES = 0.01
+# Deviations from the mean below this, relative to the values, are rounding.
+_ROUNDING = 1e-12
 # With so few effective dimensions the length of a row says as much as its direction. Still fewer mean that one feature
 # outweighs all others, as in tables of mixed units; directions then keep it from drowning them.
 _FLAT_DIMENSIONS = (1.5, 3.0)
@@ -89,7 +92,7 @@ def choose_scaling(view: Array) -> str:
     """The name of the scaler that suits the values of a view.
 
     - ``"counts"``: more than half zeros and more than 200 features.
-    - ``"shares"``: non-negative, and all rows have the same sum, to 1 %.
+    - ``"shares"``: non-negative, and all rows have the same sum, to 1 % of it and of what independent features give.
     - ``"centered"``: one feature, or 1.5 to 3 effective dimensions (participation ratio of the covariance).
     - ``"directions"``: everything else.
 
@@ -106,7 +109,8 @@ def choose_scaling(view: Array) -> str:
         return "counts"
     dense = view if isinstance(view, np.ndarray) else view.toarray()
     sums = dense.sum(axis=1)
-    if dense.min() >= 0 and sums.std() < _SHARES * sums.mean():
+    even = sums.std() < _SHARES * sums.mean() and sums.var() < _SHARES * dense.var(axis=0).sum()
+    if dense.min() >= 0 and even:
         return "shares"
     low, high = _FLAT_DIMENSIONS
     return "centered" if d == 1 or low <= effective_dimensions(dense) < high else "directions"
@@ -118,7 +122,7 @@ def effective_dimensions(view: np.ndarray) -> float:
     if centred.shape[1] > _SKETCH:
         centred = centred @ np.random.default_rng(0).standard_normal((centred.shape[1], _SKETCH))
     scale = np.abs(centred).max()
-    if scale == 0:
+    if scale <= _ROUNDING * np.abs(view).max():
         return 0.0
     covariance = (centred / scale).T @ (centred / scale)
     return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
@@ -127,8 +131,10 @@ def effective_dimensions(view: np.ndarray) -> float:
 def unit_variance(view: Array) -> Array:
     """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay."""
     if isinstance(view, np.ndarray):
-        variance = float(view.var(axis=0).sum())
+        squares, variance = float(np.square(view).mean(axis=0).sum()), float(view.var(axis=0).sum())
+        rounding = _ROUNDING**2
     else:
         mean = np.asarray(view.mean(axis=0)).ravel()
-        variance = float(view.multiply(view).sum() / view.shape[0] - mean @ mean)
-    return view / np.sqrt(variance) if variance > 0 else view
+        squares = float(view.multiply(view).sum()) / view.shape[0]
+        variance, rounding = squares - float(mean @ mean), _ROUNDING
+    return view / np.sqrt(variance) if variance > rounding * squares else view

@@ -16,6 +16,8 @@ from manyview.solvers._members import Member, Settings, assign, unit_rows
 
 # Up to so many clusters in all members, their Gram matrix is formed; above, it is only applied.
 _SMALL_TABLE = 1000
+# The clusters of so many members are points enough to start k-means from.
+_STARTING_MEMBERS = 32
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,10 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     rows.keep("consensus", _vote, names, offsets, vectors * column[:, None] / values)
     rows.keep("consensus directions", _directions, "consensus")
     rng = np.random.default_rng([settings.seed, 2**31])
+    some = offsets[min(_STARTING_MEMBERS, len(members))]
     found = []
     for space, points in (("consensus", vectors * column[:, None]), ("consensus directions", unit_rows(vectors))):
-        centres = kmeans(points, sizes, settings.n_clusters, rng, settings.n_starts)
+        centres = kmeans(points[:some], sizes[:some], settings.n_clusters, rng, settings.n_starts)
         centres, n_passes, arrived = kmeans_rows(rows, space, centres)
         name = f"labels by {space}"
         rows.keep(name, assign, space, occupy(rows, space, centres))

@@ -65,25 +65,26 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
     """
     width = anchors.shape[1]
     merged, support = np.empty(width, dtype=anchors.dtype), np.empty(width)
+    where, row_of = np.empty(neutral + 1, dtype=np.int32), np.full(neutral + 1, -1, dtype=np.int32)
     for i in range(anchors.shape[0]):
-        order = np.argsort(anchors[i])
         count, mass, idle = 0, 0.0, 0.0
-        for o in order:
-            anchor, weight = anchors[i, o], weights[i, o]
+        for j in range(width):
+            anchor, weight = anchors[i, j], weights[i, j]
             if weight <= 0.0:
                 continue
             if anchor == neutral:
                 idle += weight
                 continue
             mass += weight
-            if count > 0 and merged[count - 1] == anchor:
-                support[count - 1] += weight
+            if row_of[anchor] == i:  # seen in an earlier view
+                support[where[anchor]] += weight
             else:
+                row_of[anchor], where[anchor] = i, count
                 merged[count], support[count] = anchor, weight
                 count += 1
         threshold = 0.0
         if count > k:
-            threshold = np.sort(support[:count])[count - k - 1]
+            threshold = np.partition(support[:count], count - k - 1)[count - k - 1]
         kept, total = 0, 0.0
         for c in range(count):
             if support[c] > threshold:
@@ -143,29 +144,31 @@ def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) 
 def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Index of the nearest centre of each point, the first of equals; the same bits wherever a point stands."""
     labels = np.empty(points.shape[0], dtype=np.int32)
-    halves = np.zeros(centres.shape[0])
-    for c in range(centres.shape[0]):
-        for j in range(centres.shape[1]):
-            halves[c] += centres[c, j] ** 2 / 2
+    n_centres, n_features = centres.shape
+    across = np.ascontiguousarray(centres.T)  # so that the inner loop runs over neighbours in memory
+    halves = np.zeros(n_centres)
+    for j in range(n_features):
+        for c in range(n_centres):
+            halves[c] += across[j, c] ** 2 / 2
+    cost = np.empty(n_centres)
     for i in range(points.shape[0]):
-        lowest = np.inf
-        for c in range(centres.shape[0]):
-            cost = halves[c]
-            for j in range(points.shape[1]):
-                cost -= points[i, j] * centres[c, j]
-            if cost < lowest:
-                lowest, labels[i] = cost, c
+        cost[:] = halves
+        for j in range(n_features):
+            value = points[i, j]
+            for c in range(n_centres):
+                cost[c] -= value * across[j, c]
+        labels[i] = np.argmin(cost)
     return labels
 
 
 @njit(nogil=True, cache=True)
-def centre_sums(points: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
-    """For each label the sum of its points, and in the last column their number."""
+def centre_sums(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
+    """For each label the weighted sum of its points, and in the last column their weight."""
     sums = np.zeros((n_centres, points.shape[1] + 1))
     for i in range(points.shape[0]):
         for j in range(points.shape[1]):
-            sums[labels[i], j] += points[i, j]
-        sums[labels[i], points.shape[1]] += 1.0
+            sums[labels[i], j] += weights[i] * points[i, j]
+        sums[labels[i], points.shape[1]] += weights[i]
     return sums
 
 

@@ -11,6 +11,8 @@ from manyview.engines import Block, Rows
 from manyview.solvers._edges import centre_sums, nearest_centre
 
 _MAX_PASSES = 50
+# Points that are drawn for each centre, of which the best is taken.
+_CANDIDATES = 3
 # Centres that move less than this (points have length 1 or less) have arrived.
 _STILL = 1e-6
 
@@ -21,9 +23,8 @@ def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: n
     first = _draw(weights, rng.random(1))[0]
     centres = [first]
     nearest = np.maximum(squares + squares[first] - 2 * points @ points[first], 0.0)
-    n_candidates = 2 + int(np.log(n_centres))
     for _ in range(n_centres - 1):
-        candidates = _draw(weights * nearest, rng.random(n_candidates))
+        candidates = _draw(weights * nearest, rng.random(_CANDIDATES))
         distance = squares[:, None] + squares[candidates] - 2 * points @ points[candidates].T
         distance = np.minimum(nearest[:, None], np.maximum(distance, 0.0))
         best = int(np.argmin(weights @ distance))
@@ -43,12 +44,13 @@ def kmeans(
     points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator, n_starts: int = 1
 ) -> np.ndarray:
     """Centres with the least weighted cost among several starts."""
+    points = np.ascontiguousarray(points)
     best, lowest = points[:0], np.inf
     for _ in range(n_starts):
         centres = seed_centres(points, weights, n_centres, rng)
         for _ in range(_MAX_PASSES):
             labels = nearest_centre(points, centres)
-            moved = _means(centre_sums_weighted(points, weights, labels, n_centres), centres)
+            moved = _means(centre_sums(points, weights, labels, n_centres), centres)
             still = np.abs(moved - centres).max() <= _STILL
             centres = moved
             if still:
@@ -57,13 +59,6 @@ def kmeans(
         if cost < lowest:
             best, lowest = centres, cost
     return best
-
-
-def centre_sums_weighted(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
-    """Like ``centre_sums``, with a weight per point."""
-    sums = np.zeros((n_centres, points.shape[1] + 1))
-    np.add.at(sums, labels, np.column_stack([points * weights[:, None], weights]))
-    return sums
 
 
 def kmeans_rows(rows: Rows, name: str, centres: np.ndarray) -> tuple[np.ndarray, int, bool]:
@@ -99,7 +94,7 @@ def _farthest(block: Block, name: str, centres: np.ndarray) -> tuple[float, np.n
 
 def _row_sums(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
     points = block[name]
-    return centre_sums(points, nearest_centre(points, centres), len(centres))
+    return centre_sums(points, np.ones(len(points)), nearest_centre(points, centres), len(centres))
 
 
 def _means(sums: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -20,20 +20,25 @@ from manyview.solvers._edges import (
 from manyview.solvers._kmeans import kmeans, kmeans_rows
 
 # With more neighbours than so many times a cluster's anchors, everything is connected with everything.
-_REACH = 2
+_REACH = 3
+# Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
+_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class Settings:
     """What the ensemble is made of.
 
-    Ranges are (lowest, highest), drawn from anew by every member: ``n_neighbors`` on a logarithmic scale, the others
-    uniformly. ``shared`` keeps only the edges that the views support together; without it, views are added up.
+    Ranges are (lowest, highest), and every member draws from them anew: ``n_neighbors``, the anchors that a sample
+    looks at in each view, and ``choosiness``, how many of those there are for each one that is kept, on a logarithmic
+    scale; ``anchor_share`` uniformly. With ``shared``, dense views keep only the edges that they support together;
+    without, they are added up, as views of counts always are.
     """
 
     n_clusters: int
     n_members: int = 64
-    n_neighbors: tuple[int, int] = (8, 60)
+    n_neighbors: tuple[int, int] = (20, 60)
+    choosiness: tuple[float, float] = (1.0, 4.0)
     anchor_share: tuple[float, float] = (0.5, 0.75)
     view_share: float = 2 / 3
     more_clusters: float = 1.2
@@ -53,14 +58,14 @@ class Lists:
 
 @dataclass(frozen=True)
 class Member:
-    """What a member has drawn."""
+    """What a member has drawn. ``n_kept`` is the number of edges that dense views share; 0 if they are added up."""
 
     index: int
     views: tuple[int, ...]
     anchors: np.ndarray
     n_neighbors: int
+    n_kept: int
     n_clusters: int
-    shared: bool
     seed: int
 
     @property
@@ -75,22 +80,31 @@ def draw_member(settings: Settings, lists: Lists, index: int) -> Member:
     rng = np.random.default_rng([s.seed, index])
     n_drawn = rng.integers(int(np.ceil(s.view_share * n_views - 1e-9)), n_views + 1)
     views = np.sort(rng.permutation(n_views)[:n_drawn])
-    low, high = s.n_neighbors
-    k = round(low * (high / low) ** rng.random())
+    k = round(_draw_log(s.n_neighbors, rng))
+    choosiness = _draw_log(s.choosiness, rng)
     n_anchors = min(lists.n_pool, max(int(rng.uniform(*s.anchor_share) * lists.n_pool), 10 * s.n_clusters, 3 * k))
     k = max(1, min(k, max(4, _REACH * n_anchors // s.n_clusters), n_anchors - 1))
     anchors = np.sort(rng.choice(lists.n_pool, n_anchors, replace=False))
+    n_kept = max(3, round(k / choosiness)) if s.shared else 0
     most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2)
     n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
-    return Member(index, tuple(map(int, views)), anchors, k, n_clusters, s.shared, int(rng.integers(2**62)))
+    return Member(index, tuple(map(int, views)), anchors, k, min(n_kept, k), n_clusters, int(rng.integers(2**62)))
+
+
+def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
+    low, high = limits
+    return float(low * (high / low) ** rng.random())
 
 
 def fit_member(rows: Rows, lists: Lists, member: Member) -> None:
     """Fused spectral clustering on the member's graph; the rows keep its labels."""
     size = len(member.anchors) + 1
-    scale = inverse_sqrt(rows.sum(_degrees, lists, member))
+    scale = inverse_sqrt(rows.sum(_degrees, lists, member)) * graph_weights(lists, member)[:, None]
     gram = rows.sum(_gram, lists, member, scale)
-    values, vectors = leading_eigenvectors(gram.__matmul__, size, member.n_clusters)
+    half = gram.astype(np.float32)  # digits enough for the tolerance, and twice as fast
+    values, vectors = leading_eigenvectors(
+        lambda block: (half @ block.astype(np.float32)).astype(float), size, member.n_clusters, tol=_TOLERANCE
+    )
     values = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
     name = f"embedding {member.index}"
     rows.keep(name, _embed, lists, member, scale, vectors / values)
@@ -110,19 +124,37 @@ def unit_rows(table: np.ndarray) -> np.ndarray:
 
 
 def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """Anchors, weights, and the columns that belong to each graph: one per view, or the shared one."""
-    k, size = member.n_neighbors, len(member.anchors)
+    """Anchors, weights, and the columns of each graph that is added up: see :func:`graph_weights`."""
+    dense = [v for v in member.views if member.n_kept and np.isinf(lists.far[v])]
+    single = [v for v in member.views if v not in dense]
+    width, kept = member.n_neighbors + 1, member.n_kept + 1 if dense else 0
+    anchors, weights = _view_edges(block, lists, member, single)
+    if dense:
+        shared, support = _view_edges(block, lists, member, dense)
+        best_supported(shared, support, member.n_kept, len(member.anchors))
+        anchors, weights = np.hstack([shared[:, :kept], anchors]), np.hstack([support[:, :kept], weights])
+    graphs = [(0, kept)] if dense else []
+    graphs += [(kept + i * width, kept + (i + 1) * width) for i in range(len(single))]
+    return anchors, weights, graphs
+
+
+def graph_weights(lists: Lists, member: Member) -> np.ndarray:
+    """How often each graph counts: the one that the dense views share as often as there are such views."""
+    n_dense = sum(bool(member.n_kept) and np.isinf(lists.far[v]) for v in member.views)
+    return np.array([n_dense] * bool(n_dense) + [1] * (len(member.views) - n_dense), dtype=float)
+
+
+def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of several views, side by side."""
+    k = member.n_neighbors
     place = np.full(lists.n_pool, -1, dtype=np.int32)
-    place[member.anchors] = np.arange(size)
-    width = k + 1
-    shape = (len(block["near 0"]), width * len(member.views))
+    place[member.anchors] = np.arange(len(member.anchors))
+    shape = (len(block["near 0"]), (k + 1) * len(views))
     anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
-    for i, v in enumerate(member.views):
-        view_edges(block[f"near {v}"], block[f"distance {v}"], place, k, lists.far[v], anchors, weights, i * width)
-    if not member.shared:
-        return anchors, weights, [(i * width, (i + 1) * width) for i in range(len(member.views))]
-    best_supported(anchors, weights, k, size)
-    return anchors[:, :width], weights[:, :width], [(0, width)]
+    for i, v in enumerate(views):
+        near, distance = block[f"near {v}"], block[f"distance {v}"]
+        view_edges(near, distance, place, k, lists.far[v], anchors, weights, i * (k + 1))
+    return anchors, weights
 
 
 def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:

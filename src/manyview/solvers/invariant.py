@@ -47,7 +47,7 @@ from manyview.solvers._consensus import (
 from manyview.solvers._members import Lists, Member, Settings, draw_member, fit_member
 
 # In so many batches the members are made, with a look at the consensus after each.
-_BATCHES = 4
+_BATCHES = 2
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,35 @@
+"""Data that the tests of the order-free solver share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from manyview.datasets import make_multiview
+from manyview.graphs import nearest_lists
+from manyview.solvers.invariant import Lists
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Columns of 300 rows in 4 clusters, seen in three views and in one of noise; their lists; the clusters."""
+    views = make_multiview(300, 4, n_views=3, n_noise_views=1, noise=0.05, random_state=0)
+    columns, n_pool = {}, 120
+    for v, x in enumerate(views.arrays):
+        columns[f"near {v}"], columns[f"distance {v}"] = nearest_lists(x, x[:n_pool], 60, n_threads=1)
+    return columns, Lists(n_pool, (np.inf,) * 4), views.labels
+
+
+@pytest.fixture(scope="session")
+def texts():
+    """Columns of 200 rows of unit length in two views, most of them with nothing in common; their lists."""
+    rng = np.random.default_rng(0)
+    columns, n_pool = {}, 60
+    for v in range(2):
+        x = rng.random((200, 30)) * (rng.random((200, 30)) < 0.04)
+        x[np.arange(200), rng.integers(30, size=200)] += 0.1
+        x = sp.csr_array(x / np.linalg.norm(x, axis=1, keepdims=True))
+        near, distance = nearest_lists(x, x[:n_pool], 40, only_similar=True, n_threads=1)
+        columns[f"near {v}"], columns[f"distance {v}"] = near, distance
+    return columns, Lists(n_pool, (2.0, 2.0))

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from manyview.graphs import can_weights
+from manyview.solvers import _edges
+
+
+def dense(anchors, weights, size):
+    graph = np.zeros((len(anchors), size))
+    np.add.at(graph, (np.arange(len(anchors))[:, None], anchors), weights)
+    return graph
+
+
+def edges(near, distance, place, k, far):
+    anchors, weights = np.empty((len(near), k + 1), dtype=np.int32), np.empty((len(near), k + 1))
+    _edges.view_edges(near, distance, place, k, far, anchors, weights, 0)
+    return dense(anchors, weights, place.max() + 2)
+
+
+def naive_edges(near, distance, place, k, far):
+    graph = np.zeros((len(near), place.max() + 2))
+    for row, pool, gaps in zip(graph, near, distance.astype(float), strict=True):
+        anchors, gaps = place[pool][place[pool] >= 0][: k + 1], gaps[place[pool] >= 0][: k + 1]
+        similar = np.isfinite(gaps[:k]).sum()
+        end = gaps[-1] if np.isfinite(gaps[-1]) else far
+        mass = similar / k if np.isfinite(far) else 1.0
+        if similar:
+            row[anchors[:similar]] = mass * can_weights(np.append(gaps[:similar], end)[None])[0]
+        row[-1] = 1 - mass
+    return graph
+
+
+def places(n_pool, anchors):
+    place = np.full(n_pool, -1, dtype=np.int32)
+    place[anchors] = np.arange(len(anchors))
+    return place
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_view_edges_are_can_weights_of_the_nearest_anchors_of_the_member(blobs, k, share):
+    columns, lists, _ = blobs
+    drawn = np.random.default_rng(k).choice(lists.n_pool, int(share * lists.n_pool), replace=False)
+    place = places(lists.n_pool, np.sort(drawn))
+    near, distance = columns["near 0"], columns["distance 0"]
+    graph = edges(near, distance, place, k, np.inf)
+    np.testing.assert_allclose(graph, naive_edges(near, distance, place, k, np.inf), atol=1e-12)
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+    assert (graph[:, -1] == 0).all()
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_view_edges_where_most_anchors_have_nothing_in_common(texts, k):
+    columns, lists = texts
+    place = places(lists.n_pool, np.arange(0, lists.n_pool, 2))
+    near, distance = columns["near 0"], columns["distance 0"]
+    graph = edges(near, distance, place, k, 2.0)
+    np.testing.assert_allclose(graph, naive_edges(near, distance, place, k, 2.0), atol=1e-12)
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+    assert len(np.unique(graph[:, -1])) == k + 1  # from 0 to k similar ones
+
+
+def test_fewer_anchors_than_k_in_the_list_set_the_scale_by_the_last():
+    near, distance = np.arange(6, dtype=np.int32)[None], np.array([[1, 2, 4, 5, 7, 9]], dtype=np.float32)
+    graph = edges(near, distance, places(6, [0, 2, 4]), 5, np.inf)
+    np.testing.assert_allclose(graph, [[6 / 9, 3 / 9, 0, 0]])
+    np.testing.assert_allclose(edges(near, distance, places(6, [3]), 5, np.inf), [[1, 0]])
+
+
+def test_equally_far_anchors_share_evenly():
+    near, distance = np.arange(8, dtype=np.int32)[None], np.full((1, 8), 3, dtype=np.float32)
+    graph = edges(near, distance, places(8, np.arange(8)), 5, np.inf)
+    np.testing.assert_allclose(graph, [[0.2] * 5 + [0] * 4])
+
+
+@pytest.mark.parametrize("similar", range(6))
+def test_mass_of_missing_similar_anchors_goes_to_the_neutral_one(similar):
+    distance = np.full((1, 9), np.inf, dtype=np.float32)
+    distance[0, :similar] = 0.5 + np.arange(similar) / 10
+    near = np.random.default_rng(similar).permutation(9).astype(np.int32)[None]
+    graph = edges(near, distance, places(9, np.arange(9)), 5, 2.0)[0]
+    assert graph[-1] == pytest.approx(1 - similar / 5)
+    assert graph[near[0, :similar]].sum() == pytest.approx(similar / 5)
+    assert (graph[near[0, :similar]] > 0).all()
+
+
+def test_the_scale_of_k_similar_anchors_ends_at_far():
+    near, distance = np.arange(3, dtype=np.int32)[None], np.array([[1, 1.5, np.inf]], dtype=np.float32)
+    graph = edges(near, distance, places(3, np.arange(3)), 2, 2.0)
+    np.testing.assert_allclose(graph, [[2 / 3, 1 / 3, 0, 0]])
+
+
+def test_view_edges_write_only_to_their_columns(blobs):
+    columns, lists, _ = blobs
+    near, distance = columns["near 1"], columns["distance 1"]
+    place = places(lists.n_pool, np.arange(lists.n_pool))
+    anchors, weights = np.full((300, 12), -7, dtype=np.int32), np.full((300, 12), -7.0)
+    _edges.view_edges(near, distance, place, 4, np.inf, anchors, weights, 3)
+    for table in (anchors, weights):
+        assert (table[:, :3] == -7).all()
+        assert (table[:, 8:] == -7).all()
+    expected = edges(near, distance, place, 4, np.inf)
+    np.testing.assert_array_equal(dense(anchors[:, 3:8], weights[:, 3:8], 121), expected)
+
+
+def random_edges(seed, n=50, width=12, size=15):
+    """Anchors that repeat in a row, the neutral one among them, and weights of which a quarter is 0."""
+    rng = np.random.default_rng(seed)
+    anchors = rng.integers(size, size=(n, width), dtype=np.int32)
+    return anchors, rng.random((n, width)) * (rng.random((n, width)) < 0.75)
+
+
+def naive_support(anchors, weights, k, neutral):
+    graph = np.zeros((len(anchors), neutral + 1))
+    for i in range(len(anchors)):
+        sums = {}
+        for anchor, weight in zip(anchors[i], weights[i], strict=True):
+            sums[anchor] = sums.get(anchor, 0.0) + weight
+        idle = sums.pop(neutral, 0.0)
+        mass = sum(sums.values())
+        best = [*sorted((sums[a] for a in sums), reverse=True), *[0.0] * (k + 1)]
+        rest = {a: max(s - best[k], 0.0) for a, s in sums.items()}
+        total = sum(rest.values())
+        for a, s in rest.items():
+            graph[i, a] = s / total * mass / (mass + idle)
+        graph[i, neutral] = idle / (mass + idle)
+    return graph
+
+
+@pytest.mark.parametrize("k", [1, 3, 6, 11])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_supported_keeps_the_largest_sums_and_the_neutral_share(k, seed):
+    anchors, weights = random_edges(seed)
+    expected = naive_support(anchors, weights, k, 14)
+    assert (expected[:, :-1] > 0).sum(axis=1).max() <= k
+    _edges.best_supported(anchors, weights, k, 14)
+    graph = dense(anchors, weights, 15)
+    np.testing.assert_allclose(graph, expected, atol=1e-12)
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+    assert (weights[:, k + 1 :] == 0).all()
+
+
+def test_best_supported_solves_the_can_problem_with_support_for_nearness():
+    rng = np.random.default_rng(0)
+    sums = rng.random((40, 9))
+    weights = np.hstack([sums / 3, sums * 2 / 3])
+    anchors = np.tile(rng.permutation(9), (40, 2)).astype(np.int32)
+    order = np.argsort(-sums, axis=1)
+    expected = can_weights(-np.take_along_axis(sums, order, axis=1)[:, :5])
+    near = np.take_along_axis(anchors, order, axis=1)[:, :4]
+    _edges.best_supported(anchors, weights, 4, 9)
+    np.testing.assert_allclose(dense(anchors, weights, 10), dense(near, expected, 10), atol=1e-12)
+
+
+def test_best_supported_leaves_a_row_that_nothing_supports_to_the_neutral_anchor():
+    anchors, weights = np.full((1, 6), 9, dtype=np.int32), np.array([[0, 0, 1.0, 0, 0, 1.0]])
+    _edges.best_supported(anchors, weights, 2, 9)
+    np.testing.assert_array_equal(dense(anchors, weights, 10), np.eye(10)[9:])
+
+
+def test_best_supported_of_one_view_changes_nothing(blobs):
+    columns, lists, _ = blobs
+    anchors, weights = np.empty((300, 6), dtype=np.int32), np.empty((300, 6))
+    place = places(lists.n_pool, np.arange(lists.n_pool))
+    _edges.view_edges(columns["near 0"], columns["distance 0"], place, 5, np.inf, anchors, weights, 0)
+    before = dense(anchors, weights, 121)
+    _edges.best_supported(anchors, weights, 5, 120)
+    np.testing.assert_allclose(dense(anchors, weights, 121), before, atol=1e-12)
+
+
+def test_degrees_are_added_for_the_given_columns():
+    anchors, weights = random_edges(0)
+    degrees = np.ones(15)
+    _edges.add_degrees(anchors, weights, 2, 7, degrees)
+    np.testing.assert_allclose(degrees, 1 + dense(anchors[:, 2:7], weights[:, 2:7], 15).sum(axis=0))
+
+
+def test_anchors_are_scaled_in_the_given_columns():
+    anchors, weights = random_edges(1)
+    factors, before = np.random.default_rng(1).random(15), weights.copy()
+    _edges.scale_anchors(anchors, weights, 2, 7, factors)
+    before[:, 2:7] *= factors[anchors[:, 2:7]]
+    np.testing.assert_allclose(weights, before, atol=1e-15)
+
+
+def test_gram_and_product_are_those_of_the_dense_matrix():
+    anchors, weights = random_edges(2)
+    matrix, vectors = dense(anchors, weights, 15), np.random.default_rng(2).normal(size=(15, 4))
+    np.testing.assert_allclose(_edges.edge_gram(anchors, weights, 15), matrix.T @ matrix, atol=1e-12)
+    np.testing.assert_allclose(_edges.edge_product(anchors, weights, vectors), matrix @ vectors, atol=1e-12)
+
+
+def test_nearest_centre_is_nearest():
+    rng = np.random.default_rng(3)
+    points, centres = rng.normal(size=(80, 4)), rng.normal(size=(7, 4))
+    expected = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(_edges.nearest_centre(points, centres), expected)
+
+
+def test_of_equally_near_centres_the_first_is_taken():
+    points = np.array([[0.3, 0.0], [-2.0, 0.7], [2.0, 0.7]])
+    centres = np.array([[0.0, 5.0], [1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    np.testing.assert_array_equal(_edges.nearest_centre(points, centres), [1, 2, 1])
+    np.testing.assert_array_equal(_edges.nearest_centre(np.array([[0.0, 0.5]]), centres), [1])
+
+
+def test_the_nearest_centre_does_not_depend_on_the_other_points():
+    rng = np.random.default_rng(4)
+    points = rng.integers(-2, 3, size=(60, 3)) / 7
+    centres = points[rng.choice(60, 9, replace=False)] + points[0] / 3
+    one_by_one = [_edges.nearest_centre(points[i : i + 1], centres)[0] for i in range(60)]
+    np.testing.assert_array_equal(_edges.nearest_centre(points, centres), one_by_one)
+
+
+def test_centre_sums_hold_weighted_sums_and_weights():
+    rng = np.random.default_rng(5)
+    points, labels, weights = rng.normal(size=(50, 3)), rng.integers(4, size=50, dtype=np.int32), rng.random(50)
+    shares = np.eye(6)[labels] * weights[:, None]  # two labels do not occur
+    expected = np.column_stack([shares.T @ points, shares.sum(axis=0)])
+    np.testing.assert_allclose(_edges.centre_sums(points, weights, labels, 6), expected, atol=1e-12)
+
+
+def test_label_tables_are_contingency_tables():
+    rng = np.random.default_rng(6)
+    reference = rng.integers(4, size=70, dtype=np.int32)
+    labels = rng.integers(5, size=(70, 3), dtype=np.int32)
+    expected = [np.eye(4)[reference].T @ np.eye(6)[labels[:, r]] for r in range(3)]
+    np.testing.assert_array_equal(_edges.label_tables(reference, labels, 4, 6), expected)
+
+
+@pytest.fixture
+def votes():
+    """Labels of 60 samples by three members with 3, 5 and 4 clusters, their offsets, and the one-hot table."""
+    rng = np.random.default_rng(7)
+    counts = [3, 5, 4]
+    labels = np.column_stack([rng.integers(count, size=60, dtype=np.int32) for count in counts])
+    return labels, np.array([0, 3, 8, 12]), np.hstack([np.eye(c)[labels[:, r]] for r, c in enumerate(counts)])
+
+
+def test_vote_product_and_adjoint_are_those_of_the_dense_table(votes):
+    labels, offsets, table = votes
+    rng = np.random.default_rng(8)
+    values, samples = rng.normal(size=(12, 4)), rng.normal(size=(60, 4))
+    np.testing.assert_allclose(_edges.vote_product(labels, offsets, values), table @ values, atol=1e-12)
+    np.testing.assert_allclose(_edges.vote_adjoint(labels, offsets, samples, 12), table.T @ samples, atol=1e-12)
+
+
+def test_vote_adjoint_is_the_adjoint_of_vote_product(votes):
+    labels, offsets, _ = votes
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(12, 3)), rng.normal(size=(60, 3))
+    left = (_edges.vote_product(labels, offsets, x) * y).sum()
+    assert left == pytest.approx((x * _edges.vote_adjoint(labels, offsets, y, 12)).sum())

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from manyview.engines import LocalRows
+from manyview.solvers.invariant import Lists, Settings, init_state, run, update
+
+SETTINGS = Settings(n_clusters=4, n_members=10)
+
+
+@pytest.fixture(scope="module")
+def result(blobs):
+    columns, lists, _ = blobs
+    rows = LocalRows(columns, 1, 128)
+    return rows, *run(rows, lists, SETTINGS)
+
+
+def test_the_blobs_are_found_in_spite_of_a_view_of_noise(blobs, result):
+    labels = result[0].gather("labels")
+    assert labels.shape == (300,)
+    assert set(labels) == {0, 1, 2, 3}
+    assert adjusted_rand_score(labels, blobs[2]) == 1
+
+
+def test_rows_keep_embedding_and_confidence(result):
+    rows = result[0]
+    assert rows.gather("embedding").shape == (300, 4)
+    values = rows.gather("confidence")
+    assert values.shape == (300,)
+    assert values.min() >= 0
+    assert values.max() <= 1
+    assert values.mean() > 0.7
+
+
+def test_steps_add_up_to_the_members(result):
+    _, state, consensus, steps = result
+    counts = [step.n_members for step in steps]
+    assert all(np.diff([0, *counts]) > 0)
+    assert counts[-1] == SETTINGS.n_members == len(state.members) == len(consensus.weights)
+    assert np.isnan(steps[0].stability)
+    assert all(0 <= step.stability <= 1 + 1e-12 for step in steps[1:])
+    assert steps[-1].agreement == consensus.agreement
+
+
+def test_steps_are_reported_as_they_are_made(blobs):
+    columns, lists, _ = blobs
+    seen = []
+    steps = run(LocalRows(columns, 1), lists, SETTINGS, on_step=seen.append)[2]
+    assert len(seen) == len(steps) > 1
+    assert [step.n_members for step in seen] == [step.n_members for step in steps]
+
+
+def test_stability_compares_with_the_step_before(texts):
+    columns, lists = texts
+    rows, found = LocalRows(columns, 1), []
+    steps = run(rows, lists, SETTINGS, on_step=lambda step: found.append(rows.gather("labels")))[2]
+    expected = [normalized_mutual_info_score(a, b) for a, b in pairwise(found)]
+    assert max(expected) < 0.99
+    np.testing.assert_allclose([step.stability for step in steps[1:]], expected)
+
+
+@pytest.mark.parametrize("n_members", [1, 2, 3])
+def test_few_members_are_enough(blobs, n_members):
+    columns, lists, _ = blobs
+    rows = LocalRows(columns, 1)
+    state, _, steps = run(rows, lists, replace(SETTINGS, n_members=n_members))
+    assert steps[-1].n_members == len(state.members) == n_members
+    assert set(rows.gather("labels")) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_the_number_of_threads_does_not_change_a_bit(blobs, result, n_threads):
+    columns, lists, _ = blobs
+    rows = LocalRows(columns, n_threads, 128)
+    state, consensus, steps = run(rows, lists, SETTINGS)
+    for name in ("labels", "embedding", "confidence", *(member.name for member in state.members)):
+        np.testing.assert_array_equal(rows.gather(name), result[0].gather(name))
+    np.testing.assert_array_equal(state.information, result[1].information)
+    np.testing.assert_array_equal(consensus.weights, result[2].weights)
+    np.testing.assert_equal(steps, result[3])
+
+
+@pytest.mark.parametrize("block_rows", [50, 8192])
+def test_the_size_of_the_blocks_does_not_change_the_partition(blobs, result, block_rows):
+    columns, lists, _ = blobs
+    rows = LocalRows(columns, 1, block_rows)
+    run(rows, lists, SETTINGS)
+    assert adjusted_rand_score(rows.gather("labels"), result[0].gather("labels")) == 1
+    np.testing.assert_allclose(rows.gather("confidence"), result[0].gather("confidence"), atol=0.05)
+
+
+def test_another_seed_draws_other_members(blobs, result):
+    columns, lists, _ = blobs
+    state, _, _ = run(LocalRows(columns, 1, 128), lists, replace(SETTINGS, seed=1, n_members=3))
+    for a, b in zip(state.members, result[1].members, strict=False):
+        assert not np.array_equal(a.anchors, b.anchors)
+
+
+def test_an_empty_ensemble(blobs):
+    columns, lists, _ = blobs
+    state = init_state(LocalRows(columns, 1), lists, SETTINGS)
+    assert state.members == ()
+    assert state.information.shape == (0, 0)
+
+
+def test_members_can_be_added_bit_by_bit(blobs):
+    columns, lists, _ = blobs
+    at_once, in_parts = (init_state(LocalRows(columns, 1, 128), lists, SETTINGS) for _ in range(2))
+    at_once = update(at_once, 5)
+    for n_members in (1, 3, 1):
+        in_parts = update(in_parts, n_members)
+    assert [member.index for member in in_parts.members] == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(in_parts.information, at_once.information)
+    for member in at_once.members:
+        np.testing.assert_array_equal(in_parts.rows.gather(member.name), at_once.rows.gather(member.name))
+
+
+def test_an_update_leaves_the_state_before_as_it_was(blobs):
+    columns, lists, _ = blobs
+    empty = init_state(LocalRows(columns, 1), lists, SETTINGS)
+    two = update(empty, 2)
+    update(two, 1)
+    assert (len(empty.members), len(two.members), two.information.shape) == (0, 2, (2, 2))
+
+
+def test_information_is_what_members_share(result):
+    rows, state, _, _ = result
+    labels = [rows.gather(member.name) for member in state.members]
+    shared = state.information * 2 / np.add.outer(state.information.diagonal(), state.information.diagonal())
+    expected = [[normalized_mutual_info_score(a, b) for b in labels] for a in labels]
+    np.testing.assert_allclose(shared, expected, atol=1e-10)
+
+
+def test_one_view_alone_is_clustered(blobs):
+    columns, lists, truth = blobs
+    rows = LocalRows(columns, 1)
+    run(rows, Lists(lists.n_pool, lists.far[:1]), replace(SETTINGS, n_members=6))
+    assert adjusted_rand_score(rows.gather("labels"), truth) > 0.95
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_texts_with_little_in_common_get_valid_labels(texts, shared):
+    columns, lists = texts
+    rows = LocalRows(columns, 1)
+    run(rows, lists, Settings(n_clusters=5, n_members=4, shared=shared))
+    labels = rows.gather("labels")
+    assert set(labels) == set(range(5))
+    assert np.isfinite(rows.gather("embedding")).all()

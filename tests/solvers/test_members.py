@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from manyview.datasets import make_multiview
+from manyview.engines import LocalRows
+from manyview.graphs import nearest_lists
+from manyview.solvers import _members
+from manyview.solvers._members import (
+    Lists,
+    Member,
+    Settings,
+    draw_member,
+    fit_member,
+    graph_weights,
+    member_edges,
+    unit_rows,
+)
+
+SETTINGS = Settings(n_clusters=4)
+
+
+class KeepingRows(LocalRows):
+    """Rows that forget nothing."""
+
+    def drop(self, name):
+        pass
+
+
+def same(a, b):
+    return vars(a).keys() == vars(b).keys() and all(np.array_equal(x, vars(b)[name]) for name, x in vars(a).items())
+
+
+def test_a_member_is_the_same_for_the_same_index():
+    lists = Lists(200, (np.inf,) * 5)
+    for index in range(20):
+        member = draw_member(SETTINGS, lists, index)
+        assert member.index == index
+        assert same(member, draw_member(replace(SETTINGS, n_members=3), lists, index))
+        assert not np.array_equal(member.anchors, draw_member(SETTINGS, lists, index + 1).anchors)
+        assert not np.array_equal(member.anchors, draw_member(replace(SETTINGS, seed=1), lists, index).anchors)
+
+
+@pytest.mark.parametrize("n_views", range(1, 8))
+def test_members_draw_two_thirds_of_the_views_or_more(n_views):
+    lists = Lists(100, (np.inf,) * n_views)
+    drawn = [draw_member(SETTINGS, lists, index).views for index in range(200)]
+    assert all(list(views) == sorted(set(views)) for views in drawn)
+    assert {view for views in drawn for view in views} == set(range(n_views))
+    assert {len(views) for views in drawn} == set(range(-(-2 * n_views // 3), n_views + 1))
+
+
+def test_members_draw_from_the_ranges():
+    lists = Lists(1000, (np.inf,) * 2)
+    members = [draw_member(SETTINGS, lists, index) for index in range(600)]
+    sizes = np.array([len(member.anchors) for member in members])
+    k = np.array([member.n_neighbors for member in members])
+    assert all(np.array_equal(member.anchors, np.unique(member.anchors)) for member in members)
+    assert (min(m.anchors.min() for m in members), max(m.anchors.max() for m in members)) == (0, 999)
+    assert 500 <= sizes.min() < 510
+    assert 740 < sizes.max() <= 750
+    low, high = SETTINGS.n_neighbors
+    assert (k.min(), k.max()) == (low, high)
+    assert abs(np.log(k).mean() - np.log(low * high) / 2) < 0.1  # as many below the geometric mean as above
+    kept = np.array([member.n_kept for member in members])
+    assert (kept >= 3).all()
+    assert (kept <= k).all()
+    shares = k / kept
+    assert shares.min() < 1.1
+    assert 3.6 < shares.max() < 4.5
+    assert {member.n_clusters for member in members} == {4, 5, 6}
+    assert len({member.seed for member in members}) == 600
+
+
+def test_many_clusters_are_exceeded_by_a_fifth():
+    lists = Lists(1000, (np.inf,))
+    drawn = {draw_member(Settings(20), lists, index).n_clusters for index in range(200)}
+    assert drawn == set(range(20, 25))
+
+
+@pytest.mark.parametrize("n_pool", [2, 3, 5, 9, 20, 45, 130])
+@pytest.mark.parametrize("n_clusters", [1, 2, 4, 12])
+def test_members_of_small_pools_stay_within_them(n_pool, n_clusters):
+    lists = Lists(n_pool, (np.inf,) * 3)
+    for index in range(60):
+        member = draw_member(Settings(n_clusters), lists, index)
+        m = len(member.anchors)
+        assert np.array_equal(member.anchors, np.unique(member.anchors))
+        assert member.anchors[0] >= 0
+        assert member.anchors[-1] < n_pool
+        assert m == n_pool or m >= max(n_pool // 2, 10 * n_clusters, 2)
+        assert 1 <= member.n_neighbors <= min(m - 1, max(4, _members._REACH * m // n_clusters))
+        assert 1 <= member.n_kept <= member.n_neighbors
+        assert min(n_clusters, m) <= member.n_clusters <= min(max(int(1.2 * n_clusters), n_clusters + 2), m)
+
+
+def test_without_sharing_nothing_is_kept_together():
+    lists = Lists(200, (np.inf,) * 3)
+    assert {draw_member(replace(SETTINGS, shared=False), lists, i).n_kept for i in range(20)} == {0}
+
+
+def test_one_number_of_neighbours_is_taken():
+    drawn = {draw_member(replace(SETTINGS, n_neighbors=(9, 9)), Lists(500, (np.inf,)), i).n_neighbors for i in range(9)}
+    assert drawn == {9}
+
+
+@pytest.fixture(scope="module")
+def mixed(texts):
+    """Two views of texts and two dense ones, in turn; their lists."""
+    columns, lists = texts
+    views = make_multiview(200, 3, n_views=2, random_state=0)
+    for v, x in zip((1, 3), views.arrays, strict=True):
+        near, distance = nearest_lists(x, x[: lists.n_pool], 40, n_threads=1)
+        columns = {**columns, f"near {v}": near, f"distance {v}": distance}
+    columns["near 2"], columns["distance 2"] = texts[0]["near 1"], texts[0]["distance 1"]
+    return columns, Lists(lists.n_pool, (2.0, np.inf, 2.0, np.inf))
+
+
+def dense_graphs(rows, lists, member):
+    """The graphs of a member, (number of graphs, n, m + 1)."""
+    parts = []
+    for anchors, weights, graphs in rows.map(member_edges, lists, member):
+        part = np.zeros((len(graphs), len(anchors), len(member.anchors) + 1))
+        for graph, (start, stop) in zip(part, graphs, strict=True):
+            np.add.at(graph, (np.arange(len(anchors))[:, None], anchors[:, start:stop]), weights[:, start:stop])
+        parts.append(part)
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.parametrize("data", ["blobs", "texts", "mixed"])
+def test_rows_of_a_members_graphs_sum_to_one(request, data):
+    columns, lists, *_ = request.getfixturevalue(data)
+    rows = LocalRows(columns, 1, 70)
+    for index in range(6):
+        member = draw_member(SETTINGS, lists, index)
+        for graphs in (dense_graphs(rows, lists, member), dense_graphs(rows, lists, replace(member, n_kept=0))):
+            np.testing.assert_allclose(graphs.sum(axis=2), 1)
+            assert (graphs >= 0).all()
+
+
+def test_dense_views_share_a_graph_and_views_of_counts_do_not(mixed):
+    columns, lists = mixed
+    rows = LocalRows(columns, 1, 70)
+    member = Member(0, (0, 1, 2, 3), np.arange(0, 60, 2), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
+    graphs = dense_graphs(rows, lists, member)
+    single = dense_graphs(rows, lists, replace(member, n_kept=0))
+    assert (len(graphs), len(single)) == (3, 4)
+    np.testing.assert_array_equal(graphs[1:], single[[0, 2]])
+    support = np.sort(single[1] + single[3], axis=1)[:, ::-1]
+    threshold = support[:, 4:5]  # the fifth largest
+    expected = np.maximum(single[1] + single[3] - threshold, 0)
+    np.testing.assert_allclose(graphs[0], expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+    assert ((graphs[0] > 0).sum(axis=1) <= 4).all()
+
+
+def test_the_shared_graph_counts_as_often_as_there_are_dense_views(mixed):
+    _, lists = mixed
+    member = Member(0, (0, 1, 2, 3), np.arange(60), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
+    np.testing.assert_array_equal(graph_weights(lists, member), [2, 1, 1])
+    np.testing.assert_array_equal(graph_weights(lists, replace(member, n_kept=0)), [1, 1, 1, 1])
+    np.testing.assert_array_equal(graph_weights(lists, replace(member, views=(0, 2))), [1, 1])
+    np.testing.assert_array_equal(graph_weights(lists, replace(member, views=(1, 3))), [2])
+
+
+@pytest.mark.parametrize(
+    ("data", "n_anchors", "views"),
+    [("blobs", 30, (0, 2)), ("blobs", 90, (1, 2)), ("texts", 30, (0, 1)), ("mixed", 30, (0, 1, 3))],
+)
+@pytest.mark.parametrize("n_kept", [0, 4])
+def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_anchors, views, n_kept):
+    columns, lists, *_ = request.getfixturevalue(data)
+    rows = KeepingRows(columns, 1, 70)
+    drawn = np.sort(np.random.default_rng(0).choice(lists.n_pool, n_anchors, replace=False))
+    member = Member(5, views, drawn, n_neighbors=6, n_kept=n_kept, n_clusters=4, seed=0)
+    graphs = dense_graphs(rows, lists, member)
+    degrees = graphs.sum(axis=1, keepdims=True)
+    times = [2, 1] if len(graphs) == 2 and data == "mixed" else [1] * len(graphs)  # factors of W do not matter alone
+    W = np.einsum("g,gij->ij", times, graphs / np.sqrt(np.where(degrees > 0, degrees, 1)))
+    U = np.linalg.svd(W)[0][:, :4]
+    expected = U / np.linalg.norm(U, axis=1, keepdims=True)
+    fit_member(rows, lists, member)
+    embedding = rows.gather("embedding 5")
+    np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1)
+    # Equal but for a rotation. The vectors of more anchors are found by iteration, to 1e-3.
+    atol = 1e-4 if n_anchors == 30 else 1e-2
+    np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=atol)
+
+
+def test_a_member_finds_separated_blobs(blobs):
+    columns, lists, truth = blobs
+    views = Lists(lists.n_pool, lists.far[:3])  # without the noise
+    rows = LocalRows(columns, 1)
+    for index in range(4):
+        member = draw_member(SETTINGS, views, index)
+        fit_member(rows, views, member)
+        labels = rows.gather(member.name)
+        assert labels.shape == (300,)
+        assert labels.min() >= 0
+        assert labels.max() < member.n_clusters
+        table = np.array([np.bincount(truth[labels == c], minlength=4) for c in range(member.n_clusters)])
+        assert table.max(axis=1).sum() >= 297  # every cluster lies within a true one, but for samples at the edge
+
+
+def test_a_member_leaves_nothing_but_its_labels(blobs):
+    columns, lists, _ = blobs
+    rows = LocalRows(columns, 1)
+    fit_member(rows, lists, draw_member(SETTINGS, lists, 7))
+    assert rows.map(lambda block: set(block)) == [{*columns, "member 7"}]
+
+
+def test_unit_rows_have_length_one_or_zero():
+    table = np.vstack([np.random.default_rng(0).normal(size=(5, 3)) * 1e-6, np.zeros(3), np.full(3, 1e-16)])
+    np.testing.assert_allclose(np.linalg.norm(unit_rows(table), axis=1), [1] * 5 + [0] * 2)
+    np.testing.assert_allclose(np.cross(unit_rows(table)[:5], table[:5]), 0, atol=1e-15)
