@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -46,13 +47,14 @@ class InvariantTBGL(MultiViewClusterer):
         Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
         20 per cluster.
     n_neighbors : "auto", int or pair of int, default="auto"
-        Anchors that a sample looks at in each view, or the range from which every graph draws it. "auto" is (20, 60).
+        Anchors that a sample looks at in each view, or the range from which every graph draws it. "auto" tries fine
+        graphs (5 to 15) and broad ones (20 to 60) and goes on with those that agree better among themselves.
     scaling : str, sequence or dict, default="auto"
         How a view's features are made comparable; one name, or one for each view, in order or by name.
         "counts" (logarithm, inverse document frequency, unit rows), "shares" (square root, centre, unit rows),
         "directions" (centre, unit rows), "centered", "unit", "max" or "none". "auto" looks at sparsity, signs, row sums
         and dimension (see :func:`manyview.graphs.choose_scaling`); ``scaling_`` says what it chose.
-    n_members : int, default=64
+    n_members : int, default=48
         Graphs in the ensemble. More are steadier and take longer, in proportion.
     engine : {"auto", "local"}, default="auto"
         Where the work is done. "local" is the threads of this machine.
@@ -82,9 +84,12 @@ class InvariantTBGL(MultiViewClusterer):
         Share of the ensemble, by weight, that speaks for the sample's label: 1 if all do.
     scaling_ : dict of str to str
         The scaling of each view, by name.
+    graph_kind_ : {"fine", "broad"}
+        The kind of graphs that the ensemble is made of.
     history_ : dict of ndarray
         ``n_members``, ``agreement`` (mean NMI of the labels with the members) and ``stability`` (NMI with the labels
-        of the step before) after each batch; ``member_weights``, ``member_neighbors``, ``member_clusters`` per member.
+        of the step before) after each batch; ``member_weights``, ``member_neighbors``, ``member_clusters`` per member;
+        ``fine_information`` and ``broad_information``, what a member of that kind tells about another, in nats.
     n_iter_ : int
         Members made.
     converged_ : bool
@@ -129,7 +134,7 @@ class InvariantTBGL(MultiViewClusterer):
         n_anchors: str | int = "auto",
         n_neighbors: str | int | tuple[int, int] = "auto",
         scaling: str | Sequence[str] | Mapping[str, str] = "auto",
-        n_members: int = 64,
+        n_members: int = 48,
         engine: str = "auto",
         view_sizes: int | Sequence[int] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -151,7 +156,7 @@ class InvariantTBGL(MultiViewClusterer):
         settings = invariant.Settings(
             n_clusters=self.n_clusters,
             n_members=self.n_members,
-            n_neighbors=neighbor_range(self.n_neighbors),
+            kinds=graph_kinds(self.n_neighbors),
             seed=int(check_random_state(self.random_state).randint(2**31)),
         )
         wanted = scaling_names(self.scaling, views)
@@ -191,10 +196,12 @@ class InvariantTBGL(MultiViewClusterer):
             "n_members": np.array([step.n_members for step in steps]),
             "agreement": np.array([step.agreement for step in steps]),
             "stability": np.array([step.stability for step in steps]),
+            **{f"{kind}_information": np.array(value) for kind, value in steps[0].scores.items()},
             "member_weights": consensus.weights,
             "member_neighbors": np.array([member.n_neighbors for member in state.members]),
             "member_clusters": np.array([member.n_clusters for member in state.members]),
         }
+        self.graph_kind_ = state.kind.name
         self.n_iter_ = len(state.members)
         self.converged_ = bool(consensus.arrived and (len(steps) == 1 or steps[-1].stability >= _SETTLED))
 
@@ -209,16 +216,14 @@ class InvariantTBGL(MultiViewClusterer):
         return min(n_samples, max(2000, enough), max(int(0.85 * n_samples), enough))
 
 
-def neighbor_range(n_neighbors: Any) -> tuple[int, int]:
-    """The range that members draw from."""
+def graph_kinds(n_neighbors: Any) -> tuple[invariant.Kind, ...]:
+    """The kinds of graphs to try: the default ones, or those with the user's range of neighbours."""
     if isinstance(n_neighbors, str):
-        return invariant.Settings.n_neighbors
-    if isinstance(n_neighbors, Integral):
-        return int(n_neighbors), int(n_neighbors)
-    pair = list(n_neighbors)
+        return invariant.KINDS
+    pair: list[Any] = [n_neighbors] * 2 if isinstance(n_neighbors, Integral) else list(n_neighbors)
     if len(pair) != 2 or not all(isinstance(k, Integral) for k in pair) or not 1 <= pair[0] <= pair[1]:
         raise ViewsError(f"n_neighbors: expected 'auto', an int or a pair 1 <= low <= high, got {n_neighbors!r}.")
-    return int(pair[0]), int(pair[1])
+    return tuple(replace(kind, n_neighbors=(int(pair[0]), int(pair[1]))) for kind in invariant.KINDS)
 
 
 def scaling_names(scaling: Any, views: Views) -> list[str]:
@@ -261,7 +266,8 @@ def neighbor_columns(
     n_threads: int | None,
 ) -> tuple[dict[str, np.ndarray], invariant.Lists]:
     """What the solver's rows hold: the nearest pool members in each view, the same for equal samples."""
-    length = min(_LIST_LENGTH * max(settings.n_neighbors[1], _GRAPH_NEIGHBORS), len(pool))
+    most = max(kind.n_neighbors[1] for kind in settings.kinds)
+    length = min(_LIST_LENGTH * max(most, _GRAPH_NEIGHBORS), len(pool))
     columns, far = {}, []
     for v, (view, name) in enumerate(zip(scaled, names, strict=True)):
         # Unit rows, all divided by the same number: samples with nothing in common are at one and the same distance.
@@ -298,4 +304,4 @@ def with_every_cluster(pool: np.ndarray, labels: np.ndarray, n_clusters: int) ->
 
 def _print_progress(step: invariant.Step) -> None:
     stability = "" if np.isnan(step.stability) else f", NMI with the step before {step.stability:.3f}"
-    print(f"InvariantTBGL {step.n_members} members: agreement {step.agreement:.3f}{stability}", flush=True)
+    print(f"InvariantTBGL {step.n_members} {step.kind} members: agreement {step.agreement:.3f}{stability}", flush=True)

@@ -3,8 +3,8 @@
 Bringing the data into this order first makes everything after it, down to the last bit and the last random draw, the
 same for every order in which samples and views may come. Each view is projected on a fixed direction, and samples are
 ranked by that value. Ranks do not change when a view is given in another unit (``a·x + b`` with ``a > 0``), so neither
-does the order. Ties are looked at value by value. (Only views with exactly the same values, distributed differently over
-the samples, cannot be told apart without regard to their position.)
+does the order. Ties are looked at value by value. (Only views with exactly the same values, in another order of the
+samples, cannot be told apart without regard to their position.)
 """
 
 from __future__ import annotations

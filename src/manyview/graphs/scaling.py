@@ -19,9 +19,10 @@ _COUNT_FEATURES = 200
 _SHARES = 0.01
 # Deviations from the mean below this, relative to the values, are rounding.
 _ROUNDING = 1e-12
-# With so few effective dimensions the length of a row says as much as its direction. Still fewer mean that one feature
-# outweighs all others, as in tables of mixed units; directions then keep it from drowning them.
-_FLAT_DIMENSIONS = (1.5, 3.0)
+# With fewer effective dimensions, the length of a row says as much as its direction: unless one feature has nearly all
+# of the variance, as in tables of mixed units. Directions then keep it from drowning the others.
+_FLAT_DIMENSIONS = 3.0
+_DROWNING = 0.99
 _SKETCH = 64
 
 
@@ -93,7 +94,8 @@ def choose_scaling(view: Array) -> str:
 
     - ``"counts"``: more than half zeros and more than 200 features.
     - ``"shares"``: non-negative, and all rows have the same sum, to 1 % of it and of what independent features give.
-    - ``"centered"``: one feature, or 1.5 to 3 effective dimensions (participation ratio of the covariance).
+    - ``"centered"``: fewer than three effective dimensions (participation ratio of the covariance), unless one of
+      several features has 99 % of the variance.
     - ``"directions"``: everything else.
 
     Examples
@@ -112,8 +114,9 @@ def choose_scaling(view: Array) -> str:
     even = sums.std() < _SHARES * sums.mean() and sums.var() < _SHARES * dense.var(axis=0).sum()
     if dense.min() >= 0 and even:
         return "shares"
-    low, high = _FLAT_DIMENSIONS
-    return "centered" if d == 1 or low <= effective_dimensions(dense) < high else "directions"
+    variances = dense.var(axis=0)
+    mixed = d > 1 and variances.max() > _DROWNING * variances.sum()
+    return "centered" if effective_dimensions(dense) < _FLAT_DIMENSIONS and not mixed else "directions"
 
 
 def effective_dimensions(view: np.ndarray) -> float:

@@ -39,7 +39,7 @@ def learned_graph(
         They sum to 1.
     """
     n_views = len(lists.far)
-    whole = Member(-1, tuple(range(n_views)), np.arange(lists.n_pool), n_neighbors, 0, n_clusters, 0)
+    whole = Member(-1, "whole", tuple(range(n_views)), np.arange(lists.n_pool), n_neighbors, 0, n_clusters, 0)
     weights = view_weights(rows.sum(_cluster_masses, lists, whole, anchor_labels))
     return sp.csr_array(sp.vstack(rows.map(_inner_edges, lists, whole, anchor_labels, weights))), weights
 

@@ -46,7 +46,9 @@ def view_edges(
         for j in range(start, start + similar):
             weights[i, j] = last - weights[i, j]
             total += weights[i, j]
-        mass = similar / k if np.isfinite(far) else 1.0
+        mass = 0.0
+        if similar > 0:
+            mass = similar / k if np.isfinite(far) else 1.0
         for j in range(start, start + k + 1):
             if j < start + similar:
                 weights[i, j] = weights[i, j] / total * mass if total > 0 else mass / similar
@@ -91,6 +93,12 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
                 anchors[i, kept], weights[i, kept] = merged[c], support[c] - threshold
                 total += weights[i, kept]
                 kept += 1
+        if kept == 0 and count > 0:  # the k + 1 best are equal: as with CAN weights, the first k of them count the same
+            for c in range(count):
+                if support[c] == threshold and kept < k:
+                    anchors[i, kept], weights[i, kept] = merged[c], 1.0
+                    kept += 1
+            total = float(kept)
         for j in range(width):
             if j < kept:
                 weights[i, j] *= mass / total / (mass + idle)

@@ -13,8 +13,9 @@ from manyview.solvers._edges import centre_sums, nearest_centre
 _MAX_PASSES = 50
 # Points that are drawn for each centre, of which the best is taken.
 _CANDIDATES = 3
-# Centres that move less than this (points have length 1 or less) have arrived.
+# Centres that move less than this, relative to their coordinates, have arrived.
 _STILL = 1e-6
+_ROUNDING = 1e-24
 
 
 def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator) -> np.ndarray:
@@ -51,8 +52,7 @@ def kmeans(
         for _ in range(_MAX_PASSES):
             labels = nearest_centre(points, centres)
             moved = _means(centre_sums(points, weights, labels, n_centres), centres)
-            still = np.abs(moved - centres).max() <= _STILL
-            centres = moved
+            still, centres = _arrived(moved, centres), moved
             if still:
                 break
         cost = float(weights @ ((points - centres[labels]) ** 2).sum(axis=1))
@@ -65,8 +65,7 @@ def kmeans_rows(rows: Rows, name: str, centres: np.ndarray) -> tuple[np.ndarray,
     """Lloyd's passes over what the rows keep under ``name``: centres, number of passes, and whether they arrived."""
     for n_passes in range(1, _MAX_PASSES + 1):
         moved = _means(rows.sum(_row_sums, name, centres), centres)
-        still = np.abs(moved - centres).max() <= _STILL
-        centres = moved
+        still, centres = _arrived(moved, centres), moved
         if still:
             return centres, n_passes, True
     return centres, _MAX_PASSES, False
@@ -79,7 +78,7 @@ def occupy(rows: Rows, name: str, centres: np.ndarray) -> np.ndarray:
         if not len(empty):
             break
         gap, point = max(rows.map(_farthest, name, centres), key=lambda found: found[0])
-        if gap <= _STILL:  # fewer different rows than centres
+        if gap <= _ROUNDING * np.abs(centres).max() ** 2:  # fewer different rows than centres
             break
         centres = centres.copy()
         centres[empty[0]] = point
@@ -100,3 +99,7 @@ def _row_sums(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
 def _means(sums: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Means from sums and numbers; a centre without points stays."""
     return np.where(sums[:, -1:] > 0, sums[:, :-1] / np.maximum(sums[:, -1:], 1e-300), centres)
+
+
+def _arrived(moved: np.ndarray, centres: np.ndarray) -> bool:
+    return bool(np.abs(moved - centres).max() <= _STILL * np.abs(moved).max())

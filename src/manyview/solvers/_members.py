@@ -19,30 +19,40 @@ from manyview.solvers._edges import (
 )
 from manyview.solvers._kmeans import kmeans, kmeans_rows
 
-# With more neighbours than so many times a cluster's anchors, everything is connected with everything.
-_REACH = 3
 # Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
 _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What the ensemble is made of.
+class Kind:
+    """A kind of graph. Ranges are (lowest, highest), and every member draws from them anew, on a logarithmic scale.
 
-    Ranges are (lowest, highest), and every member draws from them anew: ``n_neighbors``, the anchors that a sample
-    looks at in each view, and ``choosiness``, how many of those there are for each one that is kept, on a logarithmic
-    scale; ``anchor_share`` uniformly. With ``shared``, dense views keep only the edges that they support together;
-    without, they are added up, as views of counts always are.
+    ``n_neighbors`` is the number of anchors that a sample looks at in each view, at most ``reach`` times the anchors of
+    a cluster. With ``choosiness``, how many of those there are for each one that is kept, dense views keep only the
+    edges that they support together; without, they are added up, as views of counts always are.
     """
 
+    name: str
+    n_neighbors: tuple[int, int]
+    reach: float
+    choosiness: tuple[float, float] | None
+
+
+# Fine graphs follow clusters that are small or of odd shapes, broad ones see through noise.
+KINDS = (Kind("fine", (5, 15), 1.0, None), Kind("broad", (20, 60), 3.0, (1.0, 4.0)))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the ensemble is made of: ``n_members`` of the best kind, after ``n_tries`` of each."""
+
     n_clusters: int
-    n_members: int = 64
-    n_neighbors: tuple[int, int] = (20, 60)
-    choosiness: tuple[float, float] = (1.0, 4.0)
+    n_members: int = 48
+    n_tries: int = 16
+    kinds: tuple[Kind, ...] = KINDS
     anchor_share: tuple[float, float] = (0.5, 0.75)
     view_share: float = 2 / 3
     more_clusters: float = 1.2
-    shared: bool = True
     weight_power: float = 4.0
     n_starts: int = 10
     seed: int = 0
@@ -61,6 +71,7 @@ class Member:
     """What a member has drawn. ``n_kept`` is the number of edges that dense views share; 0 if they are added up."""
 
     index: int
+    kind: str
     views: tuple[int, ...]
     anchors: np.ndarray
     n_neighbors: int
@@ -71,24 +82,29 @@ class Member:
     @property
     def name(self) -> str:
         """Under which the rows keep its labels."""
-        return f"member {self.index}"
+        return f"{self.kind} member {self.index}"
 
 
-def draw_member(settings: Settings, lists: Lists, index: int) -> Member:
-    """Draw views, anchors, k and K' of a member; the same for the same index, however many there are."""
+def draw_member(settings: Settings, kind: Kind, lists: Lists, index: int) -> Member:
+    """Draw views, anchors, k and K' of a member; the same for the same index, however many there are.
+
+    Views and the chances for all else are the same for every kind, which makes for a fair comparison.
+    """
     s, n_views = settings, len(lists.far)
     rng = np.random.default_rng([s.seed, index])
     n_drawn = rng.integers(int(np.ceil(s.view_share * n_views - 1e-9)), n_views + 1)
     views = np.sort(rng.permutation(n_views)[:n_drawn])
-    k = round(_draw_log(s.n_neighbors, rng))
-    choosiness = _draw_log(s.choosiness, rng)
+    k = round(_draw_log(kind.n_neighbors, rng))
+    choosiness = _draw_log(kind.choosiness or (1.0, 1.0), rng)
     n_anchors = min(lists.n_pool, max(int(rng.uniform(*s.anchor_share) * lists.n_pool), 10 * s.n_clusters, 3 * k))
-    k = max(1, min(k, max(4, _REACH * n_anchors // s.n_clusters), n_anchors - 1))
+    k = max(1, min(k, max(4, int(kind.reach * n_anchors / s.n_clusters)), n_anchors - 1))
     anchors = np.sort(rng.choice(lists.n_pool, n_anchors, replace=False))
-    n_kept = max(3, round(k / choosiness)) if s.shared else 0
+    n_kept = max(3, round(k / choosiness)) if kind.choosiness else 0
     most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2)
     n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
-    return Member(index, tuple(map(int, views)), anchors, k, min(n_kept, k), n_clusters, int(rng.integers(2**62)))
+    return Member(
+        index, kind.name, tuple(map(int, views)), anchors, k, min(n_kept, k), n_clusters, int(rng.integers(2**62))
+    )
 
 
 def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
@@ -106,7 +122,7 @@ def fit_member(rows: Rows, lists: Lists, member: Member) -> None:
         lambda block: (half @ block.astype(np.float32)).astype(float), size, member.n_clusters, tol=_TOLERANCE
     )
     values = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
-    name = f"embedding {member.index}"
+    name = f"embedding of {member.name}"
     rows.keep(name, _embed, lists, member, scale, vectors / values)
     rng = np.random.default_rng(member.seed)
     anchors = unit_rows(vectors)

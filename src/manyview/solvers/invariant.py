@@ -5,16 +5,19 @@ Letters, as in the paper where it has them:
 ====  =================================================================================================
 n     samples; m anchors of a member, drawn from a pool of M samples; V views; K clusters; R members
 C_v   graph of view v, n x m: k CAN weights per row, ``min Σ_j d_ij c_ij + γ_i|c_i|²`` on the simplex, in closed form
-C     a member's graph: the edges of the C_v that the views support together; D ``= diag(Cᵀ1)``
-W     ``C D^-½``, or ``Σ_v C_v D_v^-½`` without shared support; U, Q its leading left and right singular vectors
+C     the edges that the dense C_v support together, if the member is choosy; D ``= diag(Cᵀ1)``
+W     ``Σ_v C_v D_v^-½``, with ``C D^-½`` in place of each dense view; U, Q its leading singular vectors
 H     one-hot table of all members' clusters, n x ΣK'
 ====  =================================================================================================
 
 A *member* draws two thirds or more of the views, half to three quarters of the pool, a number of neighbours k and a
-number of clusters K' >= K. It adds up its views' graphs and keeps, per row, the k anchors that the views together
-support most (:func:`manyview.solvers._edges.best_supported`): C. It maximises ``tr(UᵀWQ)`` over orthonormal U and Q
-(exactly, through the m x m Gram matrix), scales the rows of U to length 1 and minimises ``Σ_i min_c |u_i - z_c|²`` over
-K' centres z (k-means: a local minimum). Everything in a member that claims a minimum is exact but for that.
+number of clusters K' >= K. If its kind of graph is a choosy one, it adds up the graphs of its dense views and keeps,
+per row, the anchors that they together support most (:func:`manyview.solvers._edges.best_supported`). It maximises
+``tr(UᵀWQ)`` over orthonormal U and Q through the m x m Gram matrix (exactly but for a tolerance of 1e-3), scales the
+rows of U to length 1 and minimises ``Σ_i min_c |u_i - z_c|²`` over K' centres z (k-means: a local minimum).
+
+Which *kind* of graph suits the data is decided without labels: a few members of each kind are made, and the kind whose
+members tell most about one another (mean mutual information over all pairs) makes the rest.
 
 The *consensus* gives member r the weight ``w_r = (mean_s I(r, s) / max)^4``, where I is mutual information, and cuts
 the graph between samples and the members' clusters, as :func:`manyview.solvers._consensus.find_consensus` says. Of two
@@ -41,64 +44,87 @@ from manyview.solvers._consensus import (
     confidence,
     copy,
     find_consensus,
+    mean_information,
     pairwise_information,
     stability,
 )
-from manyview.solvers._members import Lists, Member, Settings, draw_member, fit_member
+from manyview.solvers._members import KINDS, Kind, Lists, Member, Settings, draw_member, fit_member
+
+__all__ = ["KINDS", "Kind", "Lists", "Settings", "State", "Step", "choose_kind", "init_state", "run", "update"]
 
 # In so many batches the members are made, with a look at the consensus after each.
-_BATCHES = 2
+_BATCHES = 3
 
 
 @dataclass(frozen=True)
 class State:
-    """The ensemble so far: its members, and the mutual information between them. The rows keep the labels."""
+    """An ensemble of one kind so far: members, and the mutual information between them. The rows keep the labels."""
 
     rows: Rows
     lists: Lists
     settings: Settings
+    kind: Kind
     members: tuple[Member, ...]
     information: np.ndarray
+
+    @property
+    def mean_information(self) -> float:
+        """What a member tells about another, on average: how much this kind of graph finds in the data."""
+        return float(mean_information(self.information).mean())
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a batch of members led to: members so far, agreement with them, NMI with the consensus one batch before."""
+    """What a batch of members led to.
 
+    The kind of graph, what each kind's members tell about one another, members so far, agreement with them, and NMI
+    with the consensus one batch before.
+    """
+
+    kind: str
+    scores: dict[str, float]
     n_members: int
     agreement: float
     stability: float
 
 
-def init_state(rows: Rows, lists: Lists, settings: Settings) -> State:
+def init_state(rows: Rows, lists: Lists, settings: Settings, kind: Kind) -> State:
     """An empty ensemble over rows that hold ``near v`` and ``distance v`` for every view v."""
-    return State(rows, lists, settings, (), np.zeros((0, 0)))
+    return State(rows, lists, settings, kind, (), np.zeros((0, 0)))
 
 
 def update(state: State, n_members: int) -> State:
     """Add members, which are independent of one another, and measure what they tell about the others."""
     first = len(state.members)
-    new = [draw_member(state.settings, state.lists, first + i) for i in range(n_members)]
+    new = [draw_member(state.settings, state.kind, state.lists, first + i) for i in range(n_members)]
     state.rows.run([partial(fit_member, state.rows, state.lists, member) for member in new])
     members = (*state.members, *new)
     return replace(state, members=members, information=pairwise_information(state.rows, members, state.information))
 
 
+def choose_kind(rows: Rows, lists: Lists, settings: Settings) -> tuple[State, dict[str, float]]:
+    """Try every kind with a few members; the one whose members tell most about one another, and what they tell."""
+    n_tries = min(settings.n_tries, settings.n_members)
+    tried = [update(init_state(rows, lists, settings, kind), n_tries) for kind in settings.kinds]
+    best = max(tried, key=lambda state: state.mean_information)
+    return best, {state.kind.name: state.mean_information for state in tried}
+
+
 def run(
     rows: Rows, lists: Lists, settings: Settings, on_step: Callable[[Step], None] | None = None
 ) -> tuple[State, Consensus, list[Step]]:
-    """Make the members in batches, with a consensus after each; it should change less and less.
+    """Choose the kind of graph, make the members in batches, with a consensus after each; it should change little.
 
     In the end the rows keep ``labels``, ``embedding`` and ``confidence``.
     """
-    state = init_state(rows, lists, settings)
+    state, scores = choose_kind(rows, lists, settings)
     steps: list[Step] = []
-    sizes = [len(part) for part in np.array_split(np.arange(settings.n_members), _BATCHES) if len(part)]
-    for n_members in sizes:
-        state = update(state, n_members)
+    missing = np.arange(settings.n_members - len(state.members))
+    for n_members in [0] + [len(part) for part in np.array_split(missing, _BATCHES - 1) if len(part)]:
+        state = update(state, n_members) if n_members else state
         consensus = find_consensus(rows, settings, state.members, state.information)
         change = stability(rows, "labels", "earlier labels", settings.n_clusters) if steps else np.nan
-        steps.append(Step(len(state.members), consensus.agreement, change))
+        steps.append(Step(state.kind.name, scores, len(state.members), consensus.agreement, change))
         rows.keep("earlier labels", copy, "labels")
         if on_step is not None:
             on_step(steps[-1])
