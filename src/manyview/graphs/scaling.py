@@ -67,9 +67,20 @@ def scale_centered(view: Array) -> np.ndarray:
     return dense - dense.mean(axis=0)
 
 
+def balanced_centre(view: np.ndarray) -> np.ndarray:
+    """A mean in which rows count by their distance from the plain mean, up to twice the median distance.
+
+    If most samples are in one cluster, the plain mean is in it too, and its samples have no direction to speak of.
+    """
+    distance = np.linalg.norm(view - view.mean(axis=0), axis=1)
+    weights = np.minimum(distance, 2 * np.median(distance)) ** 2
+    return weights @ view / weights.sum() if weights.any() else view.mean(axis=0)
+
+
 def scale_directions(view: Array) -> np.ndarray:
-    """Subtract the mean of every feature, then divide every sample by its length."""
-    return scale_unit_rows(scale_centered(view))
+    """Subtract the balanced centre, then divide every sample by its length."""
+    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    return scale_unit_rows(dense - balanced_centre(dense))
 
 
 def scale_shares(view: Array) -> np.ndarray:
