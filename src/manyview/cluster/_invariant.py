@@ -153,12 +153,7 @@ class InvariantTBGL(MultiViewClusterer):
         self.verbose = verbose
 
     def _fit(self, views: Views) -> None:
-        settings = invariant.Settings(
-            n_clusters=self.n_clusters,
-            n_members=self.n_members,
-            kinds=graph_kinds(self.n_neighbors),
-            seed=int(check_random_state(self.random_state).randint(2**31)),
-        )
+        settings = self._settings()
         wanted = scaling_names(self.scaling, views)
         order = canonical_order(views.arrays, wanted)
         names, scaled = scale(views, wanted, order)
@@ -204,6 +199,14 @@ class InvariantTBGL(MultiViewClusterer):
         self.graph_kind_ = state.kind.name
         self.n_iter_ = len(state.members)
         self.converged_ = bool(consensus.arrived and (len(steps) == 1 or steps[-1].stability >= _SETTLED))
+
+    def _settings(self) -> invariant.Settings:
+        return invariant.Settings(
+            n_clusters=self.n_clusters,
+            n_members=self.n_members,
+            kinds=graph_kinds(self.n_neighbors),
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+        )
 
     def _pool_size(self, n_samples: int) -> int:
         if isinstance(self.n_anchors, Integral):
