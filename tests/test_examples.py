@@ -7,11 +7,13 @@ import json
 import re
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
+
+from manyview.datasets import load_digits_views
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -19,23 +21,45 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.mark.slow
 def test_digits_example_writes_what_it_prints(tmp_path):
     command = [sys.executable, str(ROOT / "examples" / "digits.py"), "--output", str(tmp_path / "out")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())
-    assert [row["rows"] for row in scores] == ["shuffled", "sorted by class"]
-    assert f"{scores[0]['acc']:.3f}" in done.stdout
-    assert scores[0]["acc"] > 0.5
+    assert [(row.pop("method"), row.pop("rows")) for row in scores] == [
+        ("InvariantTBGL", "shuffled"),
+        ("k-means", "shuffled"),
+        ("TBGL (published)", "shuffled"),
+        ("InvariantTBGL", "sorted by class"),
+        ("TBGL (published)", "sorted by class"),
+    ]
+    for row in scores:
+        assert row.pop("seconds") > 0
+        assert len(row) == 7
+        assert "  ".join(f"{value:.3f}" for value in row.values()) in re.sub(r" {2,}", "  ", printed)
+    assert scores[0] == scores[3]  # InvariantTBGL, in both orders
+    assert scores[0]["acc"] > 0.9
+    assert scores[2]["acc"] > 0.5
+    assert re.search(r"InvariantTBGL +1\.000 \(the same clusters\)", printed)
+    assert re.search(r"TBGL \(published\) +0\.\d{3}\n", printed)
     with (tmp_path / "out" / "labels.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert sorted(int(row["image"]) for row in rows) == list(range(1797))
     assert {row["cluster"] for row in rows} == {str(k) for k in range(10)}
+    confidence = [float(row["confidence"]) for row in rows]
+    assert all(0 < value <= 1 and value == round(value, 3) for value in confidence)
+    mean = re.search(r"mean confidence +(\d\.\d{3})", printed)[1]
+    assert float(mean) == pytest.approx(np.mean(confidence), abs=1.1e-3)  # both are rounded
 
 
 @pytest.mark.slow
-def test_readme_example_runs(capsys):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[1]
-    variables: dict = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+def test_readme_examples_run(tmp_path, monkeypatch, capsys):
+    views = load_digits_views()
+    cell = np.empty(len(views), dtype=object)
+    cell[:] = views.arrays
+    savemat(tmp_path / "data.mat", {"X": cell, "Y": views.labels})
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) == 2
+    for code in blocks:
+        variables: dict = {}
         exec(code, variables)
-    assert len(np.unique(variables["model"].labels_)) == 10
+        assert len(np.unique(variables["model"].labels_)) == 10
     assert "'acc'" in capsys.readouterr().out

@@ -1,0 +1,80 @@
+"""What each part of InvariantTBGL is worth: the default, and the default with one part switched off or replaced.
+
+    MANYVIEW_DATA=folder python benchmarks/ablation.py --seeds 3
+
+Rows are shuffled, differently for every seed. The labels are used for scoring only.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from manyview import InvariantTBGL
+from manyview.datasets import fetch_dataset
+from manyview.metrics import accuracy, normalized_mutual_info
+from manyview.solvers.invariant import KINDS, Settings
+
+CLEAR = ("MSRC-v5", "Handwritten4", "Mnist4", "BBCSport", "ORL", "3Sources")
+HARD = ("100Leaves", "Scene_15", "WebKB", "Reuters-1200")
+FINE, BROAD = KINDS
+
+Change = Callable[[Settings], Settings]
+
+VARIANTS: dict[str, tuple[Change, dict[str, object]]] = {
+    "default": (lambda s: s, {}),
+    "one member": (lambda s: replace(s, n_members=1, n_tries=1), {}),
+    "fine graphs only": (lambda s: replace(s, kinds=(FINE,)), {}),
+    "broad graphs only": (lambda s: replace(s, kinds=(BROAD,)), {}),
+    "views added up": (lambda s: replace(s, kinds=(FINE, replace(BROAD, choosiness=None))), {}),
+    "equal member weights": (lambda s: replace(s, weight_power=0.0), {}),
+    "all views in every member": (lambda s: replace(s, view_share=1.0), {}),
+    "all anchors in every member": (lambda s: replace(s, anchor_share=(1.0, 1.0)), {}),
+    "K' = K": (lambda s: replace(s, more_clusters=1.0), {}),
+    "scaling: directions": (lambda s: s, {"scaling": "directions"}),
+    "scaling: unit rows": (lambda s: s, {"scaling": "unit"}),
+}
+
+
+class Variant(InvariantTBGL):
+    """InvariantTBGL with changed settings."""
+
+    change: Change
+
+    def _settings(self) -> Settings:
+        return self.change(super()._settings())
+
+
+def main() -> None:
+    """Run the ablation."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", nargs="*", default=[*CLEAR, *HARD])
+    parser.add_argument("--variants", nargs="*", default=list(VARIANTS))
+    parser.add_argument("--seeds", type=int, default=3)
+    args = parser.parse_args()
+    for name in args.variants:
+        scores = {}
+        for dataset in args.datasets:
+            scores[dataset] = np.mean([score(dataset, name, seed) for seed in range(args.seeds)], axis=0)
+        print(f"{name:28s} " + "  ".join(f"{d} {a:.3f}/{n:.3f}" for d, (a, n) in scores.items()))
+        for title, group in (("clear", CLEAR), ("hard", HARD)):
+            if all(dataset in scores for dataset in group):
+                acc, nmi = np.mean([scores[dataset] for dataset in group], axis=0)
+                print(f"{'':28s} {title} {acc:.3f}/{nmi:.3f}", flush=True)
+
+
+def score(dataset: str, variant: str, seed: int) -> tuple[float, float]:
+    """ACC and NMI of one fit on shuffled rows."""
+    views = fetch_dataset(dataset).shuffled(1000 + seed)
+    change, parameters = VARIANTS[variant]
+    model = Variant(len(np.unique(views.labels)), random_state=seed, **parameters)
+    model.change = change
+    labels = model.fit(views).labels_
+    return accuracy(views.labels, labels), normalized_mutual_info(views.labels, labels)
+
+
+if __name__ == "__main__":
+    main()
