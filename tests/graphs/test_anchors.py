@@ -175,6 +175,13 @@ def test_spread_of_equal_samples_is_one():
     assert len(select_spread([np.ones((9, 2))], 4, np.random.default_rng(0))) == 1
 
 
+def test_spread_does_not_stop_at_an_outlier():
+    x = np.vstack([np.random.default_rng(0).normal(size=(60, 3)), [1e7, 0, 0]])
+    for seed in range(5):
+        picks = select_spread([x], 20, np.random.default_rng(seed))
+        assert len(np.unique(picks)) == len(picks) == 20
+
+
 @pytest.mark.parametrize("d", [2, 100])
 def test_spread_reaches_every_far_cluster(d):
     rng = np.random.default_rng(6)

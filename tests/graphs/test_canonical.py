@@ -153,6 +153,18 @@ def test_rows_that_differ_in_one_view_only_are_no_twins():
     np.testing.assert_array_equal(order.twin, np.arange(10))
 
 
+def test_rows_that_swap_their_ranks_between_views_are_no_twins():
+    a, b = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [1.0], [4.0]])
+    expected = canonical_order([a, b])
+    np.testing.assert_array_equal(expected.twin, np.arange(3))
+    for rows in permutations(range(3)):
+        for views in ([a, b], [b, a]):
+            permuted = [view[list(rows)] for view in views]
+            order = canonical_order(permuted)
+            np.testing.assert_array_equal(order.twin, np.arange(3))
+            assert_same_views(ordered(permuted, order), ordered([a, b], expected))
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_rows_with_the_same_projection_are_ordered_by_content(make):
     x = np.array([[1e300, 1.0], [1e300, 2.0], [1e300, 3.0], [1e300, 2.0]])

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import SCALERS, choose_scaling, unit_variance
-from manyview.graphs.scaling import effective_dimensions
+from manyview.graphs.scaling import balanced_centre, effective_dimensions
 
 
 def dense(array):
@@ -88,7 +88,43 @@ def test_centered_features_have_mean_zero_and_keep_distances():
     np.testing.assert_allclose(scaled - scaled[0], x - x[0], atol=1e-14)
 
 
-def test_directions_are_unit_rows_around_the_mean():
+def naive_centre(x):
+    distance = np.array([np.sqrt(((row - x.mean(axis=0)) ** 2).sum()) for row in x])
+    weights = np.array([min(gap, 2 * np.median(distance)) ** 2 for gap in distance])
+    return sum(weight * row for weight, row in zip(weights, x, strict=True)) / sum(weights)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_balanced_centre_follows_its_formula(d):
+    x = np.random.default_rng(13).normal(4, 2, size=(41, d)) ** 3
+    np.testing.assert_allclose(balanced_centre(x), naive_centre(x), rtol=1e-12)
+    np.testing.assert_allclose(balanced_centre(x + 50), balanced_centre(x) + 50, rtol=1e-12)
+    np.testing.assert_allclose(balanced_centre(x * 1e-9), balanced_centre(x) * 1e-9, rtol=1e-12)
+
+
+def test_balanced_centre_of_a_constant_is_it():
+    np.testing.assert_array_equal(balanced_centre(np.full((5, 2), 3.0)), [3, 3])
+    np.testing.assert_array_equal(balanced_centre(np.array([[1.0, 2.0]])), [1, 2])
+
+
+def test_balanced_centre_lies_outside_of_the_large_cluster():
+    rng = np.random.default_rng(14)
+    large, small = rng.normal(size=(400, 3)), rng.normal(size=(20, 3)) + np.array([30.0, 0.0, 0.0])
+    x = np.vstack([large, small])
+    reach = np.linalg.norm(large - large.mean(axis=0), axis=1).max()
+    assert np.linalg.norm(x.mean(axis=0) - large.mean(axis=0)) < reach
+    centre = balanced_centre(x)
+    assert np.linalg.norm(centre - large.mean(axis=0)) > reach
+    assert np.linalg.norm(centre - small.mean(axis=0)) > reach
+
+
+def test_directions_are_unit_rows_around_the_balanced_centre():
+    x = np.random.default_rng(15).normal(size=(30, 4)) ** 3
+    rows = x - naive_centre(x)
+    np.testing.assert_allclose(SCALERS["directions"](x), rows / np.linalg.norm(rows, axis=1)[:, None], atol=1e-14)
+
+
+def test_directions_of_a_cross():
     x = np.array([[1.0, 5.0], [5.0, 5.0], [3.0, 8.0], [3.0, 2.0], [3.0, 5.0]])
     scaled = SCALERS["directions"](x)
     np.testing.assert_allclose(scaled, [[-1, 0], [1, 0], [0, 1], [0, -1], [0, 0]], atol=1e-15)
@@ -96,7 +132,7 @@ def test_directions_are_unit_rows_around_the_mean():
 
 def test_shares_are_the_directions_of_square_roots():
     x = np.random.default_rng(5).dirichlet(np.ones(6), 25)
-    root = np.sqrt(x) - np.sqrt(x).mean(axis=0)
+    root = np.sqrt(x) - naive_centre(np.sqrt(x))
     np.testing.assert_allclose(SCALERS["shares"](x), root / np.linalg.norm(root, axis=1)[:, None], atol=1e-14)
 
 
@@ -140,7 +176,12 @@ def one_feature_outweighs(rng):
         (lambda rng: rng.normal(size=(50, 2)), "centered"),
         (lambda rng: rng.normal(size=(50, 8)), "directions"),
         (one_feature_outweighs, "directions"),
-        (lambda rng: np.zeros((5, 3)), "directions"),
+        (lambda rng: rng.normal(size=(60, 8)) * [9, 1, 1, 1, 1, 1, 1, 1], "centered"),  # 92 % of the variance
+        (lambda rng: 1e3 * rng.normal(size=(50, 1)), "centered"),
+        (lambda rng: 100 + rng.normal(size=(60, 8)), "directions"),  # rows of almost the same sum
+        (lambda rng: 100 + rng.normal(size=(60, 2)), "centered"),
+        (lambda rng: np.zeros((5, 3)), "centered"),
+        (lambda rng: np.full((5, 3), 0.1), "centered"),
     ],
 )
 def test_scaling_is_chosen_by_the_values(view, name, make):
@@ -152,6 +193,11 @@ def test_choice_does_not_depend_on_the_unit(name):
     x = {"centered": rings, "directions": one_feature_outweighs}[name](np.random.default_rng(8))
     for unit in (x * 0.3048, x * 1e9):
         assert choose_scaling(unit) == name
+
+
+def test_choice_does_not_depend_on_where_the_scale_begins():
+    x = np.random.default_rng(0).normal(15, 3, (100, 12))
+    assert choose_scaling(x) == choose_scaling(x + 273.15) == "directions"  # Celsius and Kelvin
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 64])
@@ -189,4 +235,10 @@ def test_unit_variance_adds_up_to_one(make):
 @pytest.mark.parametrize("value", [0.0, 1.0, -4.0])
 def test_unit_variance_leaves_a_constant(make, value):
     x = np.full((8, 3), value)
+    np.testing.assert_array_equal(dense(unit_variance(make(x))), x)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_unit_variance_leaves_a_constant_with_rounded_mean(make):
+    x = np.full((7, 2), 0.1)
     np.testing.assert_array_equal(dense(unit_variance(make(x))), x)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.datasets import make_multiview
-from manyview.graphs import nearest_lists
+from manyview.graphs import SCALERS, nearest_lists
 from manyview.solvers.invariant import Lists
 
 
@@ -33,3 +33,13 @@ def texts():
         near, distance = nearest_lists(x, x[:n_pool], 40, only_similar=True, n_threads=1)
         columns[f"near {v}"], columns[f"distance {v}"] = near, distance
     return columns, Lists(n_pool, (2.0, 2.0))
+
+
+@pytest.fixture(scope="session")
+def rings():
+    """Columns of 300 rows in two rings, seen in three views; their lists, of 85 % as in the estimator; the rings."""
+    views = make_multiview(300, 2, shape="rings", random_state=0)
+    columns, n_pool = {}, 255
+    for v, x in enumerate(map(SCALERS["centered"], views.arrays)):
+        columns[f"near {v}"], columns[f"distance {v}"] = nearest_lists(x, x[:n_pool], 180, n_threads=1)
+    return columns, Lists(n_pool, (np.inf,) * 3), views.labels

@@ -12,6 +12,7 @@ from manyview.solvers._consensus import (
     confidence,
     entropy,
     find_consensus,
+    mean_information,
     member_weights,
     mutual_information,
     normalized_information,
@@ -26,8 +27,8 @@ SETTINGS = Settings(n_clusters=3)
 
 def ensemble(labels, block_rows=47, more=0):
     """Rows with a column of labels per member, and the members; ``more`` clusters of each are empty."""
-    columns = {f"member {r}": column.astype(np.int32) for r, column in enumerate(labels)}
-    drawn = {"views": (0,), "anchors": np.arange(9), "n_neighbors": 1, "n_kept": 1, "seed": 0}
+    columns = {f"fine member {r}": column.astype(np.int32) for r, column in enumerate(labels)}
+    drawn = {"kind": "fine", "views": (0,), "anchors": np.arange(9), "n_neighbors": 1, "n_kept": 0, "seed": 0}
     members = [Member(index=r, n_clusters=int(x.max()) + 1 + more, **drawn) for r, x in enumerate(labels)]
     return LocalRows(columns, 1, block_rows), members
 
@@ -106,6 +107,12 @@ def test_weights_are_the_mean_information_about_the_others():
     information = np.array([[9.0, 0.4, 0.2], [0.4, 9.0, 0.6], [0.2, 0.6, 0.1]])
     np.testing.assert_allclose(member_weights(information, 2.0), [(0.6 / 1) ** 2, 1, (0.8 / 1) ** 2])
     np.testing.assert_allclose(member_weights(information, 0.0), 1)
+
+
+def test_mean_information_leaves_out_what_members_tell_about_themselves():
+    information = np.array([[9.0, 0.4, 0.2], [0.4, 9.0, 0.6], [0.2, 0.6, 0.1]])
+    np.testing.assert_allclose(mean_information(information), [0.3, 0.5, 0.4])
+    np.testing.assert_array_equal(mean_information(np.eye(1)), [0])
 
 
 def test_members_that_tell_nothing_weigh_the_same():
@@ -212,8 +219,8 @@ def test_the_reading_that_agrees_more_is_taken():
 def test_stability_is_the_nmi_of_two_labellings(truth):
     labels = noisy_labels(truth, 2, 0.5, 12)
     rows, _ = ensemble(labels)
-    assert stability(rows, "member 0", "member 1", 3) == pytest.approx(normalized_mutual_info_score(*labels))
-    assert stability(rows, "member 0", "member 0", 3) == pytest.approx(1)
+    assert stability(rows, "fine member 0", "fine member 1", 3) == pytest.approx(normalized_mutual_info_score(*labels))
+    assert stability(rows, "fine member 0", "fine member 0", 3) == pytest.approx(1)
 
 
 def test_confidence_is_one_where_all_members_agree(truth):

@@ -24,9 +24,9 @@ def naive_edges(near, distance, place, k, far):
     for row, pool, gaps in zip(graph, near, distance.astype(float), strict=True):
         anchors, gaps = place[pool][place[pool] >= 0][: k + 1], gaps[place[pool] >= 0][: k + 1]
         similar = np.isfinite(gaps[:k]).sum()
-        end = gaps[-1] if np.isfinite(gaps[-1]) else far
-        mass = similar / k if np.isfinite(far) else 1.0
+        mass = similar / k if np.isfinite(far) else float(similar > 0)
         if similar:
+            end = gaps[-1] if np.isfinite(gaps[-1]) else far
             row[anchors[:similar]] = mass * can_weights(np.append(gaps[:similar], end)[None])[0]
         row[-1] = 1 - mass
     return graph
@@ -75,6 +75,17 @@ def test_equally_far_anchors_share_evenly():
     np.testing.assert_allclose(graph, [[0.2] * 5 + [0] * 4])
 
 
+@pytest.mark.parametrize("far", [np.inf, 2.0])
+def test_a_row_without_any_anchor_of_the_member_is_left_to_the_neutral_one(far):
+    near = np.array([[0, 1, 2], [3, 0, 1], [2, 1, 0]], dtype=np.int32)
+    distance = np.tile(np.array([0.1, 0.4, 0.7], dtype=np.float32), (3, 1))
+    place = places(5, [3, 4])
+    graph = edges(near, distance, place, 2, far)
+    np.testing.assert_allclose(graph, naive_edges(near, distance, place, 2, far), atol=1e-12)
+    np.testing.assert_array_equal(graph[[0, 2]], [[0, 0, 1], [0, 0, 1]])
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+
+
 @pytest.mark.parametrize("similar", range(6))
 def test_mass_of_missing_similar_anchors_goes_to_the_neutral_one(similar):
     distance = np.full((1, 9), np.inf, dtype=np.float32)
@@ -120,8 +131,10 @@ def naive_support(anchors, weights, k, neutral):
             sums[anchor] = sums.get(anchor, 0.0) + weight
         idle = sums.pop(neutral, 0.0)
         mass = sum(sums.values())
-        best = [*sorted((sums[a] for a in sums), reverse=True), *[0.0] * (k + 1)]
+        best = [*sorted(sums.values(), reverse=True), *[0.0] * (k + 1)]
         rest = {a: max(s - best[k], 0.0) for a, s in sums.items()}
+        if best[0] == best[k]:
+            rest = dict.fromkeys([a for a in sums if sums[a] == best[0]][:k], 1.0)
         total = sum(rest.values())
         for a, s in rest.items():
             graph[i, a] = s / total * mass / (mass + idle)
@@ -152,6 +165,26 @@ def test_best_supported_solves_the_can_problem_with_support_for_nearness():
     near = np.take_along_axis(anchors, order, axis=1)[:, :4]
     _edges.best_supported(anchors, weights, 4, 9)
     np.testing.assert_allclose(dense(anchors, weights, 10), dense(near, expected, 10), atol=1e-12)
+
+
+def test_best_supported_lets_the_first_of_equals_count_the_same():
+    anchors, weights = np.array([[0, 1, 9, 2, 3, 9]], dtype=np.int32), np.array([[0.5, 0.5, 0, 0.5, 0.5, 0]])
+    _edges.best_supported(anchors, weights, 2, 9)
+    graph = dense(anchors, weights, 10)
+    np.testing.assert_array_equal(graph, [[0.5, 0.5, 0, 0, 0, 0, 0, 0, 0, 0]])
+    assert (weights > 0).sum() == 2
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 7])
+def test_best_supported_of_few_different_weights_follows_its_definition(k):
+    rng = np.random.default_rng(k)
+    anchors, weights = rng.integers(9, size=(200, 8), dtype=np.int32), rng.integers(1, 3, size=(200, 8)) / 4
+    anchors[:, 7], anchors[:, 0] = 8, 0  # all rows have some idle mass and some that is not
+    expected = naive_support(anchors, weights, k, 8)
+    _edges.best_supported(anchors, weights, k, 8)
+    np.testing.assert_allclose(dense(anchors, weights, 9), expected, atol=1e-12)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert ((dense(anchors, weights, 9)[:, :8] > 0).sum(axis=1) <= k).all()
 
 
 def test_best_supported_leaves_a_row_that_nothing_supports_to_the_neutral_anchor():

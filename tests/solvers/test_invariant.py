@@ -8,9 +8,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from manyview.engines import LocalRows
-from manyview.solvers.invariant import Lists, Settings, init_state, run, update
+from manyview.solvers.invariant import KINDS, Lists, Settings, choose_kind, init_state, run, update
 
-SETTINGS = Settings(n_clusters=4, n_members=10)
+SETTINGS = Settings(n_clusters=4, n_members=10, n_tries=4)
+FINE, BROAD = KINDS
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +42,69 @@ def test_steps_add_up_to_the_members(result):
     _, state, consensus, steps = result
     counts = [step.n_members for step in steps]
     assert all(np.diff([0, *counts]) > 0)
+    assert counts[0] == SETTINGS.n_tries
     assert counts[-1] == SETTINGS.n_members == len(state.members) == len(consensus.weights)
     assert np.isnan(steps[0].stability)
     assert all(0 <= step.stability <= 1 + 1e-12 for step in steps[1:])
     assert steps[-1].agreement == consensus.agreement
+    assert {step.kind for step in steps} == {state.kind.name} == {member.kind for member in state.members}
+    assert [member.index for member in state.members] == list(range(SETTINGS.n_members))
+
+
+def test_steps_tell_how_the_kind_was_chosen(result):
+    _, state, _, steps = result
+    for step in steps:
+        assert set(step.scores) == {"fine", "broad"}
+        assert step.scores == steps[0].scores
+        assert step.scores[state.kind.name] == max(step.scores.values())
+
+
+def off_diagonal_mean(information):
+    return information[~np.eye(len(information), dtype=bool)].mean()
+
+
+def test_the_kind_with_the_larger_mean_information_is_chosen(blobs):
+    columns, lists, _ = blobs
+    state, scores = choose_kind(LocalRows(columns, 1), lists, SETTINGS)
+    expected = {}
+    for kind in KINDS:
+        alone = update(init_state(LocalRows(columns, 1), lists, SETTINGS, kind), SETTINGS.n_tries)
+        assert alone.mean_information == pytest.approx(off_diagonal_mean(alone.information))
+        expected[kind.name] = alone.mean_information
+    assert scores == expected
+    assert state.kind.name == max(expected, key=expected.get)
+    assert state.mean_information == max(expected.values())
+    assert len(state.members) == SETTINGS.n_tries
+    assert expected["fine"] != expected["broad"]
+
+
+@pytest.mark.parametrize("kinds", [KINDS, KINDS[::-1]], ids=["fine first", "broad first"])
+def test_rings_need_fine_graphs(rings, kinds):
+    columns, lists, truth = rings
+    rows, settings = LocalRows(columns, 1), Settings(n_clusters=2, n_members=16, kinds=kinds)
+    state, scores = choose_kind(rows, lists, settings)
+    assert state.kind == FINE
+    assert scores["fine"] > scores["broad"]
+    assert {member.kind for member in state.members} == {"fine"}
+    run(rows, lists, settings)
+    assert adjusted_rand_score(rows.gather("labels"), truth) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_one_kind_alone_is_taken(blobs, kind):
+    columns, lists, truth = blobs
+    rows = LocalRows(columns, 1)
+    state, _, steps = run(rows, lists, replace(SETTINGS, kinds=(kind,)))
+    assert state.kind == kind
+    assert {step.kind for step in steps} == {kind.name}
+    assert list(steps[0].scores) == [kind.name]
+    assert adjusted_rand_score(rows.gather("labels"), truth) == 1
+
+
+def test_no_more_members_are_tried_than_there_shall_be(blobs):
+    columns, lists, _ = blobs
+    state, _ = choose_kind(LocalRows(columns, 1), lists, replace(SETTINGS, n_members=2))
+    assert len(state.members) == 2
 
 
 def test_steps_are_reported_as_they_are_made(blobs):
@@ -103,14 +163,15 @@ def test_another_seed_draws_other_members(blobs, result):
 
 def test_an_empty_ensemble(blobs):
     columns, lists, _ = blobs
-    state = init_state(LocalRows(columns, 1), lists, SETTINGS)
+    state = init_state(LocalRows(columns, 1), lists, SETTINGS, BROAD)
     assert state.members == ()
     assert state.information.shape == (0, 0)
+    assert state.kind == BROAD
 
 
 def test_members_can_be_added_bit_by_bit(blobs):
     columns, lists, _ = blobs
-    at_once, in_parts = (init_state(LocalRows(columns, 1, 128), lists, SETTINGS) for _ in range(2))
+    at_once, in_parts = (init_state(LocalRows(columns, 1, 128), lists, SETTINGS, BROAD) for _ in range(2))
     at_once = update(at_once, 5)
     for n_members in (1, 3, 1):
         in_parts = update(in_parts, n_members)
@@ -122,7 +183,7 @@ def test_members_can_be_added_bit_by_bit(blobs):
 
 def test_an_update_leaves_the_state_before_as_it_was(blobs):
     columns, lists, _ = blobs
-    empty = init_state(LocalRows(columns, 1), lists, SETTINGS)
+    empty = init_state(LocalRows(columns, 1), lists, SETTINGS, FINE)
     two = update(empty, 2)
     update(two, 1)
     assert (len(empty.members), len(two.members), two.information.shape) == (0, 2, (2, 2))
@@ -143,11 +204,11 @@ def test_one_view_alone_is_clustered(blobs):
     assert adjusted_rand_score(rows.gather("labels"), truth) > 0.95
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_texts_with_little_in_common_get_valid_labels(texts, shared):
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_texts_with_little_in_common_get_valid_labels(texts, kind):
     columns, lists = texts
     rows = LocalRows(columns, 1)
-    run(rows, lists, Settings(n_clusters=5, n_members=4, shared=shared))
+    run(rows, lists, Settings(n_clusters=5, n_members=4, kinds=(kind,)))
     labels = rows.gather("labels")
     assert set(labels) == set(range(5))
     assert np.isfinite(rows.gather("embedding")).all()

@@ -130,6 +130,26 @@ def test_occupy_changes_nothing_where_no_centre_is_empty(clouds):
     assert occupy(LocalRows({"points": points}), "points", corners) is corners
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e-9, 1e9])
+def test_occupy_leaves_no_centre_empty_however_small_or_large_the_coordinates(size):
+    points = np.random.default_rng(0).random((100, 2)) * size
+    centres = np.vstack([points[:3], np.full((5, 2), 4 * size)])
+    assert (sizes(points, centres) == 0).sum() == 5
+    occupied = occupy(LocalRows({"points": points}, 1, 30), "points", centres)
+    assert (sizes(points, occupied) > 0).all()
+
+
+@pytest.mark.parametrize("size", [2.0**-40, 2.0**40])
+def test_the_size_of_the_coordinates_does_not_matter(size):
+    points = np.random.default_rng(6).random((300, 3))
+    expected, n_passes, _ = kmeans_rows(LocalRows({"points": points}), "points", points[:8])
+    found = kmeans_rows(LocalRows({"points": points * size}), "points", points[:8] * size)
+    np.testing.assert_array_equal(found[0], expected * size)
+    assert found[1:] == (n_passes, True)
+    first, second = (kmeans(x, np.ones(300), 8, np.random.default_rng(0)) for x in (points, points * size))
+    np.testing.assert_array_equal(second, first * size)
+
+
 def test_occupy_ends_with_fewer_different_rows_than_centres():
     points = np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)
     occupied = occupy(LocalRows({"points": points}, 1, 3), "points", np.zeros((4, 2)))

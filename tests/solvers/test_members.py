@@ -8,8 +8,9 @@ import pytest
 from manyview.datasets import make_multiview
 from manyview.engines import LocalRows
 from manyview.graphs import nearest_lists
-from manyview.solvers import _members
 from manyview.solvers._members import (
+    KINDS,
+    Kind,
     Lists,
     Member,
     Settings,
@@ -21,6 +22,8 @@ from manyview.solvers._members import (
 )
 
 SETTINGS = Settings(n_clusters=4)
+FINE, BROAD = KINDS
+kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 class KeepingRows(LocalRows):
@@ -34,77 +37,116 @@ def same(a, b):
     return vars(a).keys() == vars(b).keys() and all(np.array_equal(x, vars(b)[name]) for name, x in vars(a).items())
 
 
-def test_a_member_is_the_same_for_the_same_index():
+def test_there_is_a_fine_kind_and_a_broad_one():
+    assert SETTINGS.kinds == KINDS
+    assert (FINE.name, BROAD.name) == ("fine", "broad")
+    assert FINE.n_neighbors[1] < BROAD.n_neighbors[0]
+    assert FINE.choosiness is None
+
+
+@kinds
+def test_a_member_is_the_same_for_the_same_index(kind):
     lists = Lists(200, (np.inf,) * 5)
     for index in range(20):
-        member = draw_member(SETTINGS, lists, index)
-        assert member.index == index
-        assert same(member, draw_member(replace(SETTINGS, n_members=3), lists, index))
-        assert not np.array_equal(member.anchors, draw_member(SETTINGS, lists, index + 1).anchors)
-        assert not np.array_equal(member.anchors, draw_member(replace(SETTINGS, seed=1), lists, index).anchors)
+        member = draw_member(SETTINGS, kind, lists, index)
+        assert (member.index, member.kind, member.name) == (index, kind.name, f"{kind.name} member {index}")
+        assert same(member, draw_member(replace(SETTINGS, n_members=3, n_tries=1), kind, lists, index))
+        assert not np.array_equal(member.anchors, draw_member(SETTINGS, kind, lists, index + 1).anchors)
+        assert not np.array_equal(member.anchors, draw_member(replace(SETTINGS, seed=1), kind, lists, index).anchors)
 
 
+def test_members_of_all_kinds_draw_the_same_but_for_their_neighbours():
+    lists = Lists(1000, (np.inf,) * 5)
+    for index in range(50):
+        fine, broad = (draw_member(SETTINGS, kind, lists, index) for kind in KINDS)
+        assert broad.n_neighbors > fine.n_neighbors
+        assert broad.n_kept > fine.n_kept == 0
+        own = {name: getattr(fine, name) for name in ("kind", "n_neighbors", "n_kept")}
+        assert same(replace(broad, **own), fine)
+
+
+@kinds
 @pytest.mark.parametrize("n_views", range(1, 8))
-def test_members_draw_two_thirds_of_the_views_or_more(n_views):
+def test_members_draw_two_thirds_of_the_views_or_more(n_views, kind):
     lists = Lists(100, (np.inf,) * n_views)
-    drawn = [draw_member(SETTINGS, lists, index).views for index in range(200)]
+    drawn = [draw_member(SETTINGS, kind, lists, index).views for index in range(200)]
     assert all(list(views) == sorted(set(views)) for views in drawn)
     assert {view for views in drawn for view in views} == set(range(n_views))
     assert {len(views) for views in drawn} == set(range(-(-2 * n_views // 3), n_views + 1))
 
 
-def test_members_draw_from_the_ranges():
+@kinds
+def test_members_draw_from_the_ranges(kind):
     lists = Lists(1000, (np.inf,) * 2)
-    members = [draw_member(SETTINGS, lists, index) for index in range(600)]
+    members = [draw_member(SETTINGS, kind, lists, index) for index in range(600)]
     sizes = np.array([len(member.anchors) for member in members])
     k = np.array([member.n_neighbors for member in members])
     assert all(np.array_equal(member.anchors, np.unique(member.anchors)) for member in members)
     assert (min(m.anchors.min() for m in members), max(m.anchors.max() for m in members)) == (0, 999)
     assert 500 <= sizes.min() < 510
     assert 740 < sizes.max() <= 750
-    low, high = SETTINGS.n_neighbors
+    low, high = kind.n_neighbors
     assert (k.min(), k.max()) == (low, high)
     assert abs(np.log(k).mean() - np.log(low * high) / 2) < 0.1  # as many below the geometric mean as above
-    kept = np.array([member.n_kept for member in members])
+    assert {member.n_clusters for member in members} == {4, 5, 6}
+    assert len({member.seed for member in members}) == 600
+
+
+def test_members_of_a_choosy_kind_keep_a_quarter_of_their_neighbours_or_more():
+    members = [draw_member(SETTINGS, BROAD, Lists(1000, (np.inf,)), index) for index in range(600)]
+    k, kept = (np.array([getattr(member, name) for member in members]) for name in ("n_neighbors", "n_kept"))
     assert (kept >= 3).all()
     assert (kept <= k).all()
     shares = k / kept
     assert shares.min() < 1.1
     assert 3.6 < shares.max() < 4.5
-    assert {member.n_clusters for member in members} == {4, 5, 6}
-    assert len({member.seed for member in members}) == 600
+    assert abs(np.log(shares).mean() - np.log(2)) < 0.1
 
 
 def test_many_clusters_are_exceeded_by_a_fifth():
     lists = Lists(1000, (np.inf,))
-    drawn = {draw_member(Settings(20), lists, index).n_clusters for index in range(200)}
+    drawn = {draw_member(Settings(20), FINE, lists, index).n_clusters for index in range(200)}
     assert drawn == set(range(20, 25))
 
 
+@kinds
 @pytest.mark.parametrize("n_pool", [2, 3, 5, 9, 20, 45, 130])
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, 12])
-def test_members_of_small_pools_stay_within_them(n_pool, n_clusters):
+def test_members_of_small_pools_stay_within_them(n_pool, n_clusters, kind):
     lists = Lists(n_pool, (np.inf,) * 3)
     for index in range(60):
-        member = draw_member(Settings(n_clusters), lists, index)
+        member = draw_member(Settings(n_clusters), kind, lists, index)
         m = len(member.anchors)
         assert np.array_equal(member.anchors, np.unique(member.anchors))
         assert member.anchors[0] >= 0
         assert member.anchors[-1] < n_pool
         assert m == n_pool or m >= max(n_pool // 2, 10 * n_clusters, 2)
-        assert 1 <= member.n_neighbors <= min(m - 1, max(4, _members._REACH * m // n_clusters))
-        assert 1 <= member.n_kept <= member.n_neighbors
+        assert 1 <= member.n_neighbors <= min(m - 1, max(4, kind.reach * m // n_clusters))
+        if kind.choosiness:
+            assert min(3, member.n_neighbors) <= member.n_kept <= member.n_neighbors
+        else:
+            assert member.n_kept == 0
         assert min(n_clusters, m) <= member.n_clusters <= min(max(int(1.2 * n_clusters), n_clusters + 2), m)
 
 
-def test_without_sharing_nothing_is_kept_together():
+@kinds
+def test_without_choosiness_nothing_is_kept_together(kind):
     lists = Lists(200, (np.inf,) * 3)
-    assert {draw_member(replace(SETTINGS, shared=False), lists, i).n_kept for i in range(20)} == {0}
+    assert {draw_member(SETTINGS, replace(kind, choosiness=None), lists, i).n_kept for i in range(20)} == {0}
 
 
-def test_one_number_of_neighbours_is_taken():
-    drawn = {draw_member(replace(SETTINGS, n_neighbors=(9, 9)), Lists(500, (np.inf,)), i).n_neighbors for i in range(9)}
-    assert drawn == {9}
+def test_a_kind_may_leave_nothing_to_chance():
+    kind = Kind("nine", (9, 9), 1.0, (3.0, 3.0))
+    drawn = [draw_member(SETTINGS, kind, Lists(500, (np.inf,)), index) for index in range(9)]
+    assert {(member.kind, member.n_neighbors, member.n_kept) for member in drawn} == {("nine", 9, 3)}
+
+
+@pytest.mark.parametrize("reach", [0.5, 1.0, 3.0])
+def test_reach_limits_the_neighbours_by_the_anchors_of_a_cluster(reach):
+    kind = Kind("far", (900, 900), reach, None)
+    for index in range(9):
+        member = draw_member(Settings(20), kind, Lists(1000, (np.inf,)), index)
+        assert member.n_neighbors == int(reach * len(member.anchors) / 20)
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +172,13 @@ def dense_graphs(rows, lists, member):
     return np.concatenate(parts, axis=1)
 
 
+@kinds
 @pytest.mark.parametrize("data", ["blobs", "texts", "mixed"])
-def test_rows_of_a_members_graphs_sum_to_one(request, data):
+def test_rows_of_a_members_graphs_sum_to_one(request, data, kind):
     columns, lists, *_ = request.getfixturevalue(data)
     rows = LocalRows(columns, 1, 70)
     for index in range(6):
-        member = draw_member(SETTINGS, lists, index)
+        member = draw_member(SETTINGS, kind, lists, index)
         for graphs in (dense_graphs(rows, lists, member), dense_graphs(rows, lists, replace(member, n_kept=0))):
             np.testing.assert_allclose(graphs.sum(axis=2), 1)
             assert (graphs >= 0).all()
@@ -144,7 +187,7 @@ def test_rows_of_a_members_graphs_sum_to_one(request, data):
 def test_dense_views_share_a_graph_and_views_of_counts_do_not(mixed):
     columns, lists = mixed
     rows = LocalRows(columns, 1, 70)
-    member = Member(0, (0, 1, 2, 3), np.arange(0, 60, 2), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
+    member = Member(0, "broad", (0, 1, 2, 3), np.arange(0, 60, 2), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
     graphs = dense_graphs(rows, lists, member)
     single = dense_graphs(rows, lists, replace(member, n_kept=0))
     assert (len(graphs), len(single)) == (3, 4)
@@ -158,7 +201,7 @@ def test_dense_views_share_a_graph_and_views_of_counts_do_not(mixed):
 
 def test_the_shared_graph_counts_as_often_as_there_are_dense_views(mixed):
     _, lists = mixed
-    member = Member(0, (0, 1, 2, 3), np.arange(60), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
+    member = Member(0, "broad", (0, 1, 2, 3), np.arange(60), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
     np.testing.assert_array_equal(graph_weights(lists, member), [2, 1, 1])
     np.testing.assert_array_equal(graph_weights(lists, replace(member, n_kept=0)), [1, 1, 1, 1])
     np.testing.assert_array_equal(graph_weights(lists, replace(member, views=(0, 2))), [1, 1])
@@ -174,7 +217,7 @@ def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_
     columns, lists, *_ = request.getfixturevalue(data)
     rows = KeepingRows(columns, 1, 70)
     drawn = np.sort(np.random.default_rng(0).choice(lists.n_pool, n_anchors, replace=False))
-    member = Member(5, views, drawn, n_neighbors=6, n_kept=n_kept, n_clusters=4, seed=0)
+    member = Member(5, "broad", views, drawn, n_neighbors=6, n_kept=n_kept, n_clusters=4, seed=0)
     graphs = dense_graphs(rows, lists, member)
     degrees = graphs.sum(axis=1, keepdims=True)
     times = [2, 1] if len(graphs) == 2 and data == "mixed" else [1] * len(graphs)  # factors of W do not matter alone
@@ -182,19 +225,20 @@ def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_
     U = np.linalg.svd(W)[0][:, :4]
     expected = U / np.linalg.norm(U, axis=1, keepdims=True)
     fit_member(rows, lists, member)
-    embedding = rows.gather("embedding 5")
+    embedding = rows.gather("embedding of broad member 5")
     np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1)
     # Equal but for a rotation. The vectors of more anchors are found by iteration, to 1e-3.
     atol = 1e-4 if n_anchors == 30 else 1e-2
     np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=atol)
 
 
-def test_a_member_finds_separated_blobs(blobs):
+@kinds
+def test_a_member_finds_separated_blobs(blobs, kind):
     columns, lists, truth = blobs
     views = Lists(lists.n_pool, lists.far[:3])  # without the noise
     rows = LocalRows(columns, 1)
     for index in range(4):
-        member = draw_member(SETTINGS, views, index)
+        member = draw_member(SETTINGS, kind, views, index)
         fit_member(rows, views, member)
         labels = rows.gather(member.name)
         assert labels.shape == (300,)
@@ -204,11 +248,12 @@ def test_a_member_finds_separated_blobs(blobs):
         assert table.max(axis=1).sum() >= 297  # every cluster lies within a true one, but for samples at the edge
 
 
-def test_a_member_leaves_nothing_but_its_labels(blobs):
+@kinds
+def test_a_member_leaves_nothing_but_its_labels(blobs, kind):
     columns, lists, _ = blobs
     rows = LocalRows(columns, 1)
-    fit_member(rows, lists, draw_member(SETTINGS, lists, 7))
-    assert rows.map(lambda block: set(block)) == [{*columns, "member 7"}]
+    fit_member(rows, lists, draw_member(SETTINGS, kind, lists, 7))
+    assert rows.map(lambda block: set(block)) == [{*columns, f"{kind.name} member 7"}]
 
 
 def test_unit_rows_have_length_one_or_zero():

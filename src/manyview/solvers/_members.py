@@ -88,7 +88,7 @@ class Member:
 def draw_member(settings: Settings, kind: Kind, lists: Lists, index: int) -> Member:
     """Draw views, anchors, k and K' of a member; the same for the same index, however many there are.
 
-    Views and the chances for all else are the same for every kind, which makes for a fair comparison.
+    Views are the same for every kind, and where the pool is large also anchors and K', for a fair comparison.
     """
     s, n_views = settings, len(lists.far)
     rng = np.random.default_rng([s.seed, index])
@@ -100,7 +100,7 @@ def draw_member(settings: Settings, kind: Kind, lists: Lists, index: int) -> Mem
     k = max(1, min(k, max(4, int(kind.reach * n_anchors / s.n_clusters)), n_anchors - 1))
     anchors = np.sort(rng.choice(lists.n_pool, n_anchors, replace=False))
     n_kept = max(3, round(k / choosiness)) if kind.choosiness else 0
-    most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2)
+    most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2 * (s.more_clusters > 1))
     n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
     return Member(
         index, kind.name, tuple(map(int, views)), anchors, k, min(n_kept, k), n_clusters, int(rng.integers(2**62))
