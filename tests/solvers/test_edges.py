@@ -286,3 +286,11 @@ def test_vote_adjoint_is_the_adjoint_of_vote_product(votes):
     x, y = rng.normal(size=(12, 3)), rng.normal(size=(60, 3))
     left = (_edges.vote_product(labels, offsets, x) * y).sum()
     assert left == pytest.approx((x * _edges.vote_adjoint(labels, offsets, y, 12)).sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nth_largest_is_what_sorting_gives(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 9, 30) / 4 if seed % 2 else rng.random(rng.integers(1, 40))
+    for n in range(len(values)):
+        assert _edges._nth_largest(values.copy(), n) == np.sort(values)[::-1][n]

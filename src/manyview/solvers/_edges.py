@@ -58,6 +58,32 @@ def view_edges(
 
 
 @njit(nogil=True, cache=True)
+def _nth_largest(values: np.ndarray, n: int) -> float:
+    """The value with n others at least as large, by Hoare's selection; reorders ``values``.
+
+    numpy's partition would do, but takes numba six seconds to compile.
+    """
+    left, right = 0, values.size - 1
+    while left < right:
+        pivot = values[n]
+        i, j = left, right
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j < n:
+            left = i
+        if n < i:
+            right = j
+    return float(values[n])
+
+
+@njit(nogil=True, cache=True)
 def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
     """Keep in each row the k anchors with most weight over all views, in place.
 
@@ -86,7 +112,7 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
                 count += 1
         threshold = 0.0
         if count > k:
-            threshold = np.partition(support[:count], count - k - 1)[count - k - 1]
+            threshold = _nth_largest(support[:count].copy(), k)
         kept, total = 0, 0.0
         for c in range(count):
             if support[c] > threshold:
