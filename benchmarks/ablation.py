@@ -10,12 +10,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 
 from manyview import InvariantTBGL
 from manyview.datasets import fetch_dataset
 from manyview.metrics import accuracy, normalized_mutual_info
+from manyview.proximal import prox_lp
+from manyview.solvers import _consensus
 from manyview.solvers.invariant import KINDS, Settings
 
 CLEAR = ("MSRC-v5", "Handwritten4", "Mnist4", "BBCSport", "ORL", "3Sources")
@@ -34,6 +37,8 @@ VARIANTS: dict[str, tuple[Change, dict[str, object]]] = {
     "all views in every member": (lambda s: replace(s, view_share=1.0), {}),
     "all anchors in every member": (lambda s: replace(s, anchor_share=(1.0, 1.0)), {}),
     "K' = K": (lambda s: replace(s, more_clusters=1.0), {}),
+    "Schatten-1 consensus": (lambda s: s, {"schatten": 1.0}),
+    "Schatten-1/2 consensus": (lambda s: s, {"schatten": 0.5}),
     "scaling: directions": (lambda s: s, {"scaling": "directions"}),
     "scaling: unit rows": (lambda s: s, {"scaling": "unit"}),
 }
@@ -70,10 +75,32 @@ def score(dataset: str, variant: str, seed: int) -> tuple[float, float]:
     """ACC and NMI of one fit on shuffled rows."""
     views = fetch_dataset(dataset).shuffled(1000 + seed)
     change, parameters = VARIANTS[variant]
-    model = Variant(len(np.unique(views.labels)), random_state=seed, **parameters)
+    p = parameters.get("schatten")
+    options = {name: value for name, value in parameters.items() if name != "schatten"}
+    model = Variant(len(np.unique(views.labels)), random_state=seed, **options)
     model.change = change
-    labels = model.fit(views).labels_
+    with patch.object(_consensus, "_consensus_vectors", shrunk_vectors(p) if p else _consensus._consensus_vectors):
+        labels = model.fit(views).labels_
     return accuracy(views.labels, labels), normalized_mutual_info(views.labels, labels)
+
+
+def shrunk_vectors(p: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """A consensus that shrinks the singular values of the samples x clusters table instead of cutting it to rank K.
+
+    The prox of a Schatten-p penalty whose weight is just enough to leave K of them. With p near 0 it is the default.
+    """
+    cut = _consensus._consensus_vectors
+
+    def shrunk(rows, names, offsets, column, n_vectors):  # type: ignore[no-untyped-def]
+        vectors, values = cut(rows, names, offsets, column, min(n_vectors + 1, len(column)))
+        low, high = 0.0, 4.0
+        for _ in range(50):
+            weight = (low + high) / 2
+            low, high = (low, weight) if prox_lp(values, weight, p)[-1] == 0 else (weight, high)
+        factors = prox_lp(values, high, p)[:n_vectors]
+        return vectors[:, :n_vectors] * factors / max(factors[0], 1e-12), values[:n_vectors]
+
+    return shrunk
 
 
 if __name__ == "__main__":
