@@ -83,9 +83,9 @@ def mean_information(information: np.ndarray) -> np.ndarray:
 def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], information: np.ndarray) -> Consensus:
     """The partition of the members into ``n_clusters``; fewer only if the members cannot tell so many apart.
 
-    Maximises ``tr(UᵀĤQ)`` over orthonormal U and Q, exactly, where ``Ĥ_ij = sqrt(w_r / (Σw·|j|))`` for every sample i
-    in cluster j of member r: the bipartite graph between samples and clusters, normalised on both sides. Then k-means
-    on U, and on U with rows of length 1; started from the clusters' vectors in Q, of which there are few.
+    Maximises ``tr(UᵀĤQ)`` over orthonormal U and Q, to a tolerance of 1e-5, where ``Ĥ_ij = sqrt(w_r / (Σw·|j|))`` for
+    every sample i in cluster j of member r: the bipartite graph between samples and clusters, normalised on both sides.
+    Then k-means on U, and on U with rows of length 1; started from the clusters' vectors in Q, of which there are few.
     """
     weights = member_weights(information, settings.weight_power)
     names = [member.name for member in members]
@@ -122,6 +122,7 @@ def member_weights(information: np.ndarray, power: float) -> np.ndarray:
 
 
 def copy(block: Block, name: str) -> np.ndarray:
+    """What is kept under ``name``, to keep it under another."""
     return block[name]
 
 
