@@ -32,7 +32,8 @@ lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-benchmark: .venv/dev ## time and memory of the published method
+benchmark: .venv/dev ## time and memory of both methods
+	$(BIN)/python benchmarks/invariant.py
 	$(BIN)/python benchmarks/published.py
 
 clean: ## remove .venv, caches and output
