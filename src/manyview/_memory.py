@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+_UNKNOWN = 2**36  # 64 GiB, where the system does not tell
+_MEMINFO = Path("/proc/meminfo")
+_CONTAINER = Path("/sys/fs/cgroup")
 
 
 def physical_memory() -> int:
@@ -10,4 +15,51 @@ def physical_memory() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return 2**36
+        return _UNKNOWN
+
+
+def available_memory() -> int:
+    """Bytes that can be had now: what the system calls available, and what a container may still use."""
+    return min(_system_memory(), _container_memory())
+
+
+def check_memory(who: str, needed: float, size: str, instead: str) -> None:
+    """Raise a ``MemoryError`` if ``needed`` bytes are more than can be had now.
+
+    Parameters
+    ----------
+    who : str
+        What asks for it, such as "MVGL".
+    needed : float
+        Bytes at the peak.
+    size : str
+        What makes it large, such as "30000 samples".
+    instead : str
+        What the reader can do: a sentence.
+    """
+    there = available_memory()
+    if needed > there:
+        raise MemoryError(f"{who} needs about {_gib(needed)} for {size}; {_gib(there)} are available. {instead}")
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:.0f} GiB"
+
+
+def _system_memory() -> int:
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+        kilobytes = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return 1024 * int(kilobytes)
+    except (OSError, StopIteration, ValueError):
+        return physical_memory()
+
+
+def _container_memory() -> int:
+    try:
+        limit = int((_CONTAINER / "memory.max").read_text())  # "max", which is no number, where there is no limit
+        used = int((_CONTAINER / "memory.current").read_text())
+        stat = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text().splitlines())
+        return max(limit - used + int(stat.get("inactive_file", 0)), 0)  # the file cache is given back when needed
+    except (OSError, ValueError):
+        return _UNKNOWN * 2**20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import manyview.cluster
+from manyview.cluster import available_methods
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -14,8 +14,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 
 
 def estimators():
-    for name in manyview.cluster.__all__:
-        yield getattr(manyview.cluster, name)(n_clusters=3, view_sizes=2)
+    for method in available_methods():
+        yield method.estimator(n_clusters=3, view_sizes=2)
 
 
 @parametrize_with_checks(

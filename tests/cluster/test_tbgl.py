@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import TBGL, OrderDependenceWarning
-from manyview.cluster import _tbgl
 from manyview.datasets import dataset_info, fetch_dataset, make_multiview
 from manyview.exceptions import ReducedNeighborsWarning
 from manyview.graphs import component_labels, select_vda
@@ -130,11 +129,6 @@ def test_along_four_views_their_order_is_warned_of():
 def test_few_anchors_reduce_the_neighbours(blobs):
     with pytest.warns(ReducedNeighborsWarning, match="n_neighbors=10 needs at least 11 anchors, but there are 8"):
         TBGL(3, n_anchors=8).fit(blobs)
-
-
-def test_too_large_for_this_machine_is_refused_before_it_starts():
-    with pytest.raises(MemoryError, match=r"TBGL needs about \d+ GiB .* Choose a smaller n_anchors"):
-        _tbgl.check_memory(5, 10**7, 10**6)
 
 
 def test_verbose_tells_how_far_it_is(blobs, capsys):

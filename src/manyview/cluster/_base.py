@@ -1,13 +1,17 @@
-"""What all estimators share: parameter rules, views, anchors, labels."""
+"""What all estimators share: parameter rules, views, the order of the samples, anchors, k-means, facts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
 from sklearn.utils import Tags
 
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
@@ -15,8 +19,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
-from manyview.graphs import ANCHOR_SELECTORS
+from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.anchors import concatenate
+from manyview.graphs.components import relabel_by_first
 from manyview.views import Array, Views, check_views
 
 
@@ -30,27 +35,78 @@ def one_of(*names: str) -> StrOptions:
     return StrOptions(set(names))
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What one needs to know before choosing a method; :func:`manyview.cluster.available_methods` lists them.
+
+    Parameters
+    ----------
+    title : str
+        The method in a few words.
+    paper_name : str
+        What the paper's tables call it.
+    input_kind : {"features", "neighbour graphs", "kernels", "anchor graphs"}
+        What it turns the views into and works on.
+    memory : str
+        How its memory grows: "n·k" (neighbours), "n·m" (anchors), "n·d" (features) or "n²".
+    uses_kmeans : bool
+        Whether its labels come from k-means. If not, it reads them off and ``random_state`` rarely matters.
+    order_dependent : bool
+        Whether the order of the samples changes the result.
+    reference : str
+        Authors, venue and year.
+    """
+
+    title: str
+    paper_name: str
+    input_kind: str
+    memory: str
+    uses_kmeans: bool
+    reference: str
+    order_dependent: bool = False
+
+
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
     """Base of the multi-view clusterers.
 
-    A subclass lists its parameter rules, implements ``_fit(views)`` and sets ``labels_`` there, after all that can
-    fail: an estimator whose fit failed must not look fitted.
+    A subclass states its facts, lists the rules of the parameters that are its own, implements ``_fit(views)`` and
+    sets its attributes there, after all that can fail: an estimator whose fit failed must not look fitted.
+
+    Unless it says ``_sorts_samples = False``, ``_fit`` sees the samples in an order that follows from their content,
+    so ties, random draws and rounding, and with them the result, cannot depend on the order in which they were given.
+    The ``sample_ids`` that it sees are the given rows. What it sets for samples is brought back to the given order:
+    ``_sample_axes`` names these attributes and their axes that run over samples; ``anchor_indices_`` are rows.
     """
 
+    facts: ClassVar[Facts]
     min_views: ClassVar[int] = 2
+    _sorts_samples: ClassVar[bool] = True
+    _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {}
 
+    labels_: np.ndarray
+    anchor_indices_: np.ndarray
+
+    # Rules of the parameters that several methods have; __init_subclass__ gives each those that its __init__ names.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [interval(Integral, 1, None, "left")],
         "n_anchors": [interval(Integral, 2, None, "left"), interval(Real, 0, 1, "right")],
         "n_neighbors": [interval(Integral, 1, None, "left")],
         "anchors": [one_of(*ANCHOR_SELECTORS), "array-like"],
+        "scaling": [one_of(*SCALERS)],
         "max_iter": [interval(Integral, 1, None, "left")],
         "tol": [interval(Real, 0, None, "left")],
+        "n_init": [interval(Integral, 1, None, "left")],
         "view_sizes": [None, interval(Integral, 1, None, "left"), "array-like"],
         "random_state": ["random_state"],
         "n_jobs": [None, interval(Integral, 1, None, "left")],
         "verbose": ["boolean"],
     }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        rules = {**MultiViewClusterer._parameter_constraints, **cls._parameter_constraints}
+        names = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "args", "kwargs")]
+        cls._parameter_constraints = {name: rules[name] for name in names}
 
     def fit(self, views: Any, y: Any = None) -> MultiViewClusterer:
         """Cluster the samples.
@@ -72,13 +128,30 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
         # any machine. The solvers run threads of their own, over rows.
         with threadpool_limits(limits=1):
-            self._fit(checked)
+            if self._sorts_samples:
+                rows = canonical_order(checked.arrays).rows
+                self._fit(Views(checked.take(rows).arrays, checked.names, sample_ids=rows))
+                self._restore_order(rows)
+            else:
+                self._fit(checked)
         self.view_names_ = checked.names
         self.n_features_in_ = sum(checked.n_features)
         return self
 
     def _fit(self, views: Views) -> None:
         raise TypeError(f"{type(self).__name__} does not implement _fit")
+
+    def _restore_order(self, rows: np.ndarray) -> None:
+        """Bring what ``_fit`` has set for samples back to the given order; ``rows[p]`` is the given row of sample p."""
+        place = np.argsort(rows)
+        for name, axes in self._sample_axes.items():
+            value = getattr(self, name)
+            for axis in axes:
+                value = value[place] if axis == 0 else value[:, place]
+            setattr(self, name, sp.csr_array(value) if sp.issparse(value) else value)
+        self.labels_ = relabel_by_first(self.labels_[place])
+        if hasattr(self, "anchor_indices_"):
+            self.anchor_indices_ = rows[self.anchor_indices_]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -152,13 +225,25 @@ def check_anchor_indices(anchors: Sequence[int], n_samples: int) -> np.ndarray:
     return values
 
 
-def limit_neighbors(n_neighbors: int, n_anchors: int) -> int:
-    """As many neighbours as the anchors allow; says so when that is fewer than asked for."""
-    if n_neighbors < n_anchors:
+def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors") -> int:
+    """As many neighbours as the points allow, one more being needed; says so when that is fewer than asked for."""
+    if n_neighbors < n_points:
         return n_neighbors
     warn_user(
-        f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} anchors, but there are {n_anchors}; "
-        f"using n_neighbors={n_anchors - 1}.",
+        f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} {points}, but there are {n_points}; "
+        f"using n_neighbors={n_points - 1}.",
         ReducedNeighborsWarning,
     )
-    return n_anchors - 1
+    return n_points - 1
+
+
+def kmeans_labels(
+    points: np.ndarray, n_clusters: int, random_state: int | np.random.RandomState | None, n_init: int
+) -> np.ndarray:
+    """The best of ``n_init`` runs of k-means."""
+    return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_
+
+
+def print_pass(who: str) -> Callable[[int, float], None]:
+    """Report to give to a solver as ``on_pass``: a line with the number of the pass and the objective."""
+    return lambda n_iter, objective: print(f"{who} pass {n_iter}: objective {objective:.6g}", flush=True)

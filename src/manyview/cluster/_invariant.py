@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from manyview.cluster._base import MultiViewClusterer, interval, one_of
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
 from manyview.engines import LocalRows
 from manyview.exceptions import ViewsError, warn_user
 from manyview.graphs import SCALERS, CanonicalOrder, canonical_order, choose_scaling, nearest_lists, unit_variance
@@ -114,12 +114,17 @@ class InvariantTBGL(MultiViewClusterer):
     ((120,), np.True_)
     """
 
+    facts: ClassVar[Facts] = Facts(
+        title="an ensemble of anchor graphs that all views support",
+        paper_name="",
+        input_kind="anchor graphs",
+        memory="n·k",
+        uses_kmeans=True,
+        reference="this package",
+    )
+    _sorts_samples: ClassVar[bool] = False  # it sorts them itself, and the views too
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: rules
-            for name, rules in MultiViewClusterer._parameter_constraints.items()
-            if name not in ("anchors", "max_iter", "tol")
-        },
         "n_anchors": [one_of("auto"), interval(Integral, 2, None, "left")],
         "n_neighbors": [one_of("auto"), interval(Integral, 1, None, "left"), "array-like"],
         "scaling": [one_of("auto", *SCALERS), dict, "array-like"],

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._memory import physical_memory
-from manyview.cluster._base import MultiViewClusterer, choose_anchors, interval, limit_neighbors, one_of
+from manyview._memory import check_memory
+from manyview.cluster._base import Facts, MultiViewClusterer, choose_anchors, interval, limit_neighbors, one_of
 from manyview.exceptions import OrderDependenceWarning, warn_user
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_graph
 from manyview.solvers import published
@@ -125,15 +125,24 @@ class TBGL(MultiViewClusterer):
     ((120,), (120, 60))
     """
 
+    facts: ClassVar[Facts] = Facts(
+        title="tensorised bipartite graph learning, as published",
+        paper_name="TBGL",
+        input_kind="anchor graphs",
+        memory="n·m",
+        uses_kmeans=False,
+        order_dependent=True,
+        reference="Xia et al., IEEE TPAMI 2023",
+    )
+    _sorts_samples: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MultiViewClusterer._parameter_constraints,
         "p": [interval(Real, 0, 1, "right")],
         "noise_weight": [interval(Real, 0, None, "left")],
         "sparsity_weight": [interval(Real, 0, None, "left")],
         "connectivity_weight": [interval(Real, 0, None, "left")],
         "tensor_axis": [one_of(*published.TENSOR_AXES)],
         "norm_scale": [one_of("code", "paper")],
-        "scaling": [one_of(*SCALERS)],
     }
 
     def __init__(
@@ -177,7 +186,12 @@ class TBGL(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         scaled = [SCALERS[self.scaling](view) for view in views]
         anchors = choose_anchors(scaled, self.anchors, self.n_anchors, self.n_clusters, self.random_state)
-        check_memory(len(views), views.n_samples, len(anchors))
+        check_memory(
+            "TBGL",
+            _TENSORS * 8 * len(views) * views.n_samples * len(anchors),
+            f"{len(views)} views, {views.n_samples} samples and {len(anchors)} anchors",
+            "Choose a smaller n_anchors, or InvariantTBGL.",
+        )
         k = limit_neighbors(self.n_neighbors, len(anchors))
         self._warn_of_order(len(views))
 
@@ -220,17 +234,6 @@ class TBGL(MultiViewClusterer):
             f"TBGL(tensor_axis={self.tensor_axis!r}) takes a Fourier transform along the order of the {what}: the "
             f"same {what} in another order give other clusters{caution}.",
             OrderDependenceWarning,
-        )
-
-
-def check_memory(n_views: int, n_samples: int, n_anchors: int) -> None:
-    """Refuse what cannot fit before anything is allocated."""
-    needed = _TENSORS * 8 * n_views * n_samples * n_anchors
-    there = physical_memory()
-    if needed > there:
-        raise MemoryError(
-            f"TBGL needs about {needed / 2**30:.0f} GiB for {n_views} views, {n_samples} samples and {n_anchors} "
-            f"anchors; this machine has {there / 2**30:.0f} GiB. Choose a smaller n_anchors."
         )
 
 

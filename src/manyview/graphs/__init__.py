@@ -1,12 +1,14 @@
-"""Graphs between samples and anchors: scaling, anchors, neighbours, Laplacians, components."""
+"""Graphs among samples and between samples and anchors: scaling, neighbours, kernels, spectra, components."""
 
 from manyview.graphs.anchors import ANCHOR_SELECTORS, select_kmeans, select_random, select_vda
 from manyview.graphs.bipartite import bipartite_graph, can_weights, neighbor_graph
 from manyview.graphs.canonical import CanonicalOrder, canonical_order
-from manyview.graphs.components import component_labels, read_clusters
+from manyview.graphs.components import component_labels, graph_component_labels, read_clusters, read_graph_clusters
+from manyview.graphs.kernels import gaussian_kernel
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 from manyview.graphs.neighbours import nearest_lists
 from manyview.graphs.scaling import SCALERS, choose_scaling, unit_variance
+from manyview.graphs.spectrum import laplacian_eigenvectors, largest_eigenvectors, normalize_graph, symmetrize
 from manyview.graphs.structured import StructuredGraph, structured_graph
 
 __all__ = [
@@ -19,14 +21,21 @@ __all__ = [
     "canonical_order",
     "choose_scaling",
     "component_labels",
+    "gaussian_kernel",
+    "graph_component_labels",
+    "laplacian_eigenvectors",
+    "largest_eigenvectors",
     "leading_singular_vectors",
     "nearest_lists",
     "neighbor_graph",
     "normalize_bipartite",
+    "normalize_graph",
     "read_clusters",
+    "read_graph_clusters",
     "select_kmeans",
     "select_random",
     "select_vda",
     "structured_graph",
+    "symmetrize",
     "unit_variance",
 ]

@@ -1,4 +1,4 @@
-"""Reading clusters off a bipartite graph: its connected components."""
+"""Reading clusters off a graph, between samples and anchors or among samples: its connected components."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from manyview.exceptions import warn_user
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
+from manyview.graphs.scaling import scale_unit_rows
+from manyview.graphs.spectrum import largest_eigenvectors, normalize_graph, symmetrize
 
 # Weights below this share of the largest are leftovers of averaging, not edges.
 _NO_EDGE = 1e-10
@@ -94,7 +96,7 @@ def read_clusters(
     initial: sp.csr_array,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
-    """Exactly ``n_clusters`` labels from a learned graph.
+    """Exactly ``n_clusters`` labels from a learned bipartite graph.
 
     A graph with that many components is read off. One with more has its smallest component joined, again and again, to
     the one that the ``initial`` graph links it with most. One with fewer is cut by spectral clustering. Both come with
@@ -106,43 +108,75 @@ def read_clusters(
         Labels 0, ..., n_clusters - 1 in the order of their first sample.
     """
     found, labels = component_labels(learned)
-    if found == n_clusters:
-        return labels
-    how = "the smallest were joined to their neighbours" if found > n_clusters else "it was cut by spectral clustering"
-    warn_user(
-        f"The learned graph has {found} connected components instead of n_clusters={n_clusters}; {how}.",
-        ConvergenceWarning,
-    )
     if found > n_clusters:
-        return relabel_by_first(_merge_components(labels, n_clusters, initial))
-    return relabel_by_first(_spectral_labels(learned, n_clusters, random_state))
+        # Components are linked through the anchors that they share in the initial graph.
+        shares = _members(labels) @ initial
+        labels = _merge_components(labels, n_clusters, (shares @ shares.T).toarray())
+    elif found < n_clusters:
+        u, _, _ = leading_singular_vectors(normalize_bipartite(learned), n_clusters)
+        labels = _cut(u, n_clusters, random_state)
+    _warn_of_repair(found, n_clusters)
+    return relabel_by_first(labels)
 
 
-def _merge_components(labels: np.ndarray, n_clusters: int, initial: sp.csr_array) -> np.ndarray:
-    """Join components through the anchors that they share in the initial graph."""
-    n_found = int(labels.max()) + 1
-    sizes = np.bincount(labels, minlength=n_found)
-    member = sp.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(n_found, len(labels)))
-    shares = (member @ initial).toarray()  # components x anchors
-    target = np.arange(n_found)
-    alive = list(range(n_found))
+def graph_component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
+    """Like :func:`component_labels`, for a graph of shape (n, n) among the samples; directions do not matter."""
+    n_components, labels = connected_components(drop_weak_edges(graph), directed=False)
+    return int(n_components), relabel_by_first(labels)
+
+
+def read_graph_clusters(
+    learned: sp.csr_array,
+    n_clusters: int,
+    *,
+    initial: sp.csr_array,
+    random_state: int | np.random.RandomState | None = None,
+) -> np.ndarray:
+    """Like :func:`read_clusters`, for graphs of shape (n, n) among the samples."""
+    found, labels = graph_component_labels(learned)
+    if found > n_clusters:
+        members = _members(labels)
+        labels = _merge_components(labels, n_clusters, (members @ symmetrize(initial) @ members.T).toarray())
+    elif found < n_clusters:
+        _, vectors = largest_eigenvectors(normalize_graph(symmetrize(learned)), n_clusters)
+        labels = _cut(vectors, n_clusters, random_state)
+    _warn_of_repair(found, n_clusters)
+    return relabel_by_first(labels)
+
+
+def _warn_of_repair(found: int, n_clusters: int) -> None:
+    if found != n_clusters:
+        more = found > n_clusters
+        how = "the smallest were joined to their neighbours" if more else "it was cut by spectral clustering"
+        warn_user(
+            f"The learned graph has {found} connected components instead of n_clusters={n_clusters}; {how}.",
+            ConvergenceWarning,
+        )
+
+
+def _members(labels: np.ndarray) -> sp.csr_array:
+    """Components x samples, 1 where a sample belongs."""
+    return sp.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+
+
+def _merge_components(labels: np.ndarray, n_clusters: int, links: np.ndarray) -> np.ndarray:
+    """Join the smallest component to the one that it has the largest entry of ``links`` with, until few enough."""
+    sizes = np.bincount(labels)
+    target = np.arange(len(sizes))
+    alive = list(range(len(sizes)))
     while len(alive) > n_clusters:
         smallest = min(alive, key=lambda c: (sizes[c], c))
         others = [c for c in alive if c != smallest]
-        links = shares[others] @ shares[smallest]
-        # Without any common anchor no component is nearer than another; the largest suffers least from strangers.
-        best = others[int(np.argmax(links))] if links.any() else max(others, key=lambda c: (sizes[c], -c))
-        shares[best] += shares[smallest]
+        strength = links[smallest, others]
+        # Without any link no component is nearer than another; the largest suffers least from strangers.
+        best = others[int(np.argmax(strength))] if strength.any() else max(others, key=lambda c: (sizes[c], -c))
+        links[best] += links[smallest]
+        links[:, best] += links[:, smallest]
         sizes[best] += sizes[smallest]
         target[target == smallest] = best
         alive = others
     return target[labels]
 
 
-def _spectral_labels(
-    graph: sp.csr_array, n_clusters: int, random_state: int | np.random.RandomState | None
-) -> np.ndarray:
-    u, _, _ = leading_singular_vectors(normalize_bipartite(graph), n_clusters)
-    lengths = np.linalg.norm(u, axis=1, keepdims=True)
-    u = np.divide(u, lengths, out=np.zeros_like(u), where=lengths > 0)
-    return KMeans(n_clusters, n_init=10, random_state=random_state).fit(u).labels_
+def _cut(embedding: np.ndarray, n_clusters: int, random_state: int | np.random.RandomState | None) -> np.ndarray:
+    return KMeans(n_clusters, n_init=10, random_state=random_state).fit(scale_unit_rows(embedding)).labels_

@@ -1,5 +1,7 @@
 """Pieces of the normalised Laplacian of a bipartite graph, never formed as an (n + m) x (n + m) matrix.
 
+The spectra of graphs between samples and samples are in :mod:`manyview.graphs.spectrum`.
+
 For a graph C between n samples and m anchors with degrees ``D_U = diag(C1)`` and ``D_M = diag(Cᵀ1)``, the Laplacian is
 ``L = I - [[0, Ĉ], [Ĉᵀ, 0]]`` with ``Ĉ = D_U^-½ C D_M^-½``. Its K smallest eigenvectors are ``[U; V]/√2`` with the K
 leading singular vectors of Ĉ, and its eigenvalue 0 is as frequent as the graph has connected components.
@@ -12,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from numba import njit
 
 # A sparse graph with more than this share of entries is multiplied faster as a dense one.
 _DENSE_SHARE = 0.1
@@ -22,6 +25,17 @@ _FILTER_DEGREE = 6
 def inverse_sqrt(degrees: np.ndarray) -> np.ndarray:
     """``d^-½``, with 0 for a node without edges: its row or column is empty, and stays so."""
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+
+
+@njit(nogil=True, cache=True)
+def edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """``|a_i - b_j|²`` for every stored entry (i, j) of a CSR pattern: what the Laplacian term charges for an edge."""
+    cost = np.zeros(columns.size)
+    for i in range(starts.size - 1):
+        for e in range(starts[i], starts[i + 1]):
+            for c in range(a.shape[1]):
+                cost[e] += (a[i, c] - b[columns[e], c]) ** 2
+    return cost
 
 
 def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:

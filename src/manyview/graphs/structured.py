@@ -12,10 +12,9 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from manyview.graphs.components import component_labels, drop_weak_edges
-from manyview.graphs.laplacian import inverse_sqrt, leading_singular_vectors, normalize_bipartite
+from manyview.graphs.laplacian import edge_costs, inverse_sqrt, leading_singular_vectors, normalize_bipartite
 from manyview.proximal import project_simplex_sparse
 
 Variant = Literal["code", "rows"]
@@ -85,7 +84,7 @@ def structured_graph(
             scale_u = inverse_sqrt(np.asarray(basis.sum(axis=1)).ravel())
             scale_q = inverse_sqrt(np.asarray(basis.sum(axis=0)).ravel())
         a, b = u * scale_u[:, None] / np.sqrt(2), q * scale_q[:, None] / np.sqrt(2)
-        cost = _edge_costs(a, b, given.indices, given.indptr)
+        cost = edge_costs(a, b, given.indices, given.indptr)
         learned = _graph_step(given, lam / 2 * cost, variant)
         n_components, _ = component_labels(learned)
         history.append((lam, n_components))
@@ -96,12 +95,12 @@ def structured_graph(
         else:
             # Too far: back to the last F. (The authors' program means to, but has overwritten it by then.)
             too_high = lam
-        lam = _next_weight(too_low, too_high)
+        lam = next_weight(too_low, too_high)
     return StructuredGraph(_widen(drop_weak_edges(learned), used, graph.shape[1]), n_components, history)
 
 
-def _next_weight(too_low: float, too_high: float) -> float:
-    """Double or halve until both sides are known, then bisect."""
+def next_weight(too_low: float, too_high: float) -> float:
+    """The next λ: double or halve until it is known to be too low and too high, then bisect."""
     if too_high == np.inf:
         return 2 * too_low
     return float(np.sqrt(too_low * too_high)) if too_low > 0 else too_high / 2
@@ -115,17 +114,6 @@ def _graph_step(given: sp.csr_array, penalty: np.ndarray, variant: Variant) -> s
         return by_row
     by_column = project_simplex_sparse(target.tocsc()).tocsr()
     return sp.csr_array(((by_row.data + by_column.data) / 2, given.indices, given.indptr), shape=given.shape)
-
-
-@njit(nogil=True, cache=True)
-def _edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """``|a_i - b_j|²`` for every stored entry (i, j) of a CSR pattern."""
-    cost = np.zeros(columns.size)
-    for i in range(starts.size - 1):
-        for e in range(starts[i], starts[i + 1]):
-            for c in range(a.shape[1]):
-                cost[e] += (a[i, c] - b[columns[e], c]) ** 2
-    return cost
 
 
 def _widen(graph: sp.csr_array, columns: np.ndarray, n_columns: int) -> sp.csr_array:

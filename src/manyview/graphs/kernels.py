@@ -1,0 +1,37 @@
+"""Gaussian kernels between all samples: dense, n x n."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manyview.graphs.neighbours import squared_distances
+from manyview.views import Array
+
+
+def median_bandwidth(distances: np.ndarray) -> float:
+    """The median of all pairwise (not squared) distances, each pair twice and each sample with itself once.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n)
+        Squared. Where most are 0, because most samples are duplicates, the median of the others is taken.
+    """
+    median = float(np.median(distances))
+    return float(np.sqrt(median if median > 0 else np.median(distances[distances > 0])))
+
+
+def gaussian_kernel(view: Array, bandwidth: float | None = None) -> np.ndarray:
+    """``exp(-|x_i - x_j|²/(2σ²))`` with the bandwidth σ, by default :func:`median_bandwidth`.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Exactly symmetric, with ones on the diagonal.
+    """
+    kernel = squared_distances(view, view)
+    kernel += kernel.T
+    kernel *= 0.5
+    np.fill_diagonal(kernel, 0.0)
+    sigma = median_bandwidth(kernel) if bandwidth is None else bandwidth
+    kernel *= -0.5 / sigma**2
+    return np.exp(kernel, out=kernel)
