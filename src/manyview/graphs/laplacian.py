@@ -74,9 +74,7 @@ def leading_singular_vectors(
     if len(used) < n_values:
         used = np.arange(matrix.shape[1])
     part = matrix[:, used] if len(used) < matrix.shape[1] else matrix
-    squares, vectors = scipy.linalg.eigh(
-        gram(part), subset_by_index=[len(used) - n_values, len(used) - 1], check_finite=False, overwrite_a=True
-    )
+    squares, vectors = some_eigenvectors(gram(part), len(used) - n_values, len(used) - 1)
     values, vectors = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors[:, ::-1][:, :n_vectors]
     u = np.asarray(part @ vectors)
     top = values[:n_vectors]
@@ -84,6 +82,16 @@ def leading_singular_vectors(
     v = np.zeros((matrix.shape[1], n_vectors))
     v[used] = vectors
     return u, values, v
+
+
+def some_eigenvectors(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues number ``first`` to ``last``, ascending, and eigenvectors of a dense symmetric matrix."""
+    try:
+        return scipy.linalg.eigh(matrix, subset_by_index=[first, last], check_finite=False)
+    except scipy.linalg.LinAlgError:
+        # LAPACK's drivers for some eigenvectors give up on certain graphs that fall apart; the one for all does not.
+        values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+        return values[first : last + 1], vectors[:, first : last + 1]
 
 
 def leading_eigenvectors(
@@ -109,9 +117,7 @@ def leading_eigenvectors(
     """
     width = n_vectors + max(8, n_vectors // 4)
     if 3 * width >= size:
-        values, vectors = scipy.linalg.eigh(
-            apply(np.eye(size)), subset_by_index=[size - n_vectors, size - 1], check_finite=False
-        )
+        values, vectors = some_eigenvectors(apply(np.eye(size)), size - n_vectors, size - 1)
         return values[::-1], vectors[:, ::-1]
     block = np.random.default_rng(0).standard_normal((size, width))
     block = np.linalg.qr(apply(block))[0]

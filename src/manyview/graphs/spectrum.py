@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.sparse.csgraph import connected_components
 
-from manyview.graphs.laplacian import inverse_sqrt
+from manyview.graphs.laplacian import inverse_sqrt, some_eigenvectors
 
 SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (n, n)
 
 # Up to this size a dense decomposition is as fast as Lanczos' method, and it cannot fail.
-_DENSE_SIZE = 300
+_DENSE_SIZE = 400
 
 
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
@@ -65,8 +64,8 @@ def largest_eigenvectors(
         else:
             order = np.argsort(-values, kind="stable")
             return values[order], vectors[:, order]
-    values, vectors = _dense_eigh(_dense(matrix))
-    return values[::-1][:n_vectors], vectors[:, ::-1][:, :n_vectors]
+    values, vectors = some_eigenvectors(_dense(matrix), n - n_vectors, n - 1)
+    return values[::-1], vectors[:, ::-1]
 
 
 def laplacian_eigenvectors(
@@ -90,8 +89,7 @@ def laplacian_eigenvectors(
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     laplacian = sp.csr_array(sp.diags_array(degrees) - graph)
     if n <= _DENSE_SIZE or 3 * n_vectors >= n:
-        values, vectors = _dense_eigh(laplacian.toarray())
-        return values[:n_vectors], vectors[:, :n_vectors]
+        return some_eigenvectors(laplacian.toarray(), 0, n_vectors - 1)
     n_components, labels = connected_components(graph, directed=False)
     known = np.zeros((n, min(n_components, n_vectors)))
     inside = labels < known.shape[1]
@@ -116,11 +114,6 @@ def _start_vector(n: int, start: np.ndarray | None) -> np.ndarray:
     if start is None:
         return noise
     return start.reshape(n, -1).sum(axis=1) + 1e-3 * noise
-
-
-def _dense_eigh(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    # All of them: LAPACK's drivers for some, "evr" and "evx", give up on certain graphs that fall apart.
-    return scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
 
 
 def _dense(matrix: SquareMatrix) -> np.ndarray:
