@@ -33,9 +33,9 @@ class CLR(MultiViewClusterer):
         Number of clusters.
     n_neighbors : int, default=10
         Samples that each sample is connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered"}, default="max"
-        What is done to each view before they are put side by side; "max" divides it by its largest value. A single
-        view is not affected by "max".
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view before they are put side by side. The default, "max", divides it by its largest
+        value, which changes nothing for a single view.
     symmetric : bool, default=True
         Whether the learned graph is compared with the symmetric neighbour graph, (A + Aᵀ)/2, or with A itself.
     connectivity_weight : float, default=0.1

@@ -89,6 +89,20 @@ def scale_shares(view: Array) -> np.ndarray:
     return scale_directions(np.sqrt(np.maximum(dense, 0.0)))
 
 
+def scale_standardized(view: Array) -> np.ndarray:
+    """Subtract from every sample the mean of its own features and divide by their standard deviation.
+
+    A sample whose features are all equal becomes zero. A view with one feature is left as it is.
+    """
+    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    if dense.shape[1] == 1:
+        return dense
+    centred = dense - dense.mean(axis=1, keepdims=True)
+    spread = dense.std(axis=1, ddof=1, keepdims=True)
+    flat = spread <= _ROUNDING * np.abs(dense).max(axis=1, keepdims=True)
+    return np.divide(centred, spread, out=np.zeros_like(centred), where=~flat)
+
+
 SCALERS: dict[str, Callable[[Array], Array]] = {
     "max": scale_max,
     "unit": scale_unit_rows,
@@ -97,6 +111,7 @@ SCALERS: dict[str, Callable[[Array], Array]] = {
     "shares": scale_shares,
     "directions": scale_directions,
     "centered": scale_centered,
+    "standardized": scale_standardized,
 }
 
 
