@@ -53,7 +53,8 @@ class InvariantTBGL(MultiViewClusterer):
         How a view's features are made comparable; one name, or one for each view, in order or by name.
         "counts" (logarithm, inverse document frequency, unit rows), "shares" (square root, centre, unit rows),
         "directions" (centre, unit rows), "centered", "standardized" (each sample over its features), "unit", "max" or
-        "none". "auto" looks at sparsity, signs, row sums and dimension (see :func:`manyview.graphs.choose_scaling`); ``scaling_`` says what it chose.
+        "none". "auto" looks at sparsity, signs, row sums and dimension (see :func:`manyview.graphs.choose_scaling`);
+        ``scaling_`` says what it chose.
     n_members : int, default=48
         Graphs in the ensemble. More are steadier and take longer, in proportion.
     engine : {"auto", "local"}, default="auto"
