@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.graphs import component_labels, read_clusters
+from manyview.graphs import component_labels, graph_component_labels, read_clusters, read_graph_clusters
 from manyview.graphs.components import connect_clusters, relabel_by_first
 
 
@@ -135,3 +135,46 @@ def test_stray_samples_and_parts_are_linked_to_the_anchor_with_the_largest_degre
     expected[4, 2] = 1
     expected[6, 4] = 1
     np.testing.assert_allclose(found.toarray(), expected, atol=1e-14)
+
+
+def square_graph(sizes):
+    """Samples of a block are all linked with each other, and with nobody else."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return sp.csr_array((labels[:, None] == labels) - np.eye(len(labels))), labels
+
+
+def test_components_among_samples():
+    graph, labels = square_graph([3, 1, 4])
+    count, found = graph_component_labels(graph)
+    assert count == 3
+    np.testing.assert_array_equal(found, labels)
+    one_way = graph.toarray()
+    one_way[np.tril_indices(8)] = 0  # directions do not matter
+    assert graph_component_labels(sp.csr_array(one_way))[0] == 3
+    one_way[0, 7] = 1e-14  # neither do leftovers of rounding
+    assert graph_component_labels(sp.csr_array(one_way))[0] == 3
+
+
+def test_exact_count_among_samples_is_read_without_a_warning(recwarn):
+    graph, labels = square_graph([4, 6, 5])
+    np.testing.assert_array_equal(read_graph_clusters(graph, 3, initial=graph), labels)
+    assert not recwarn.list
+
+
+def test_too_many_components_among_samples_join_where_the_initial_graph_links_them():
+    graph, labels = square_graph([8, 9, 2, 7])
+    initial = graph.toarray()
+    initial[-1, 18] = 0.4  # block 3 has an edge to block 2, block 2 has a weaker one to block 0
+    initial[18, 0] = 0.1
+    with pytest.warns(ConvergenceWarning, match="4 connected components instead of n_clusters=3"):
+        found = read_graph_clusters(graph, 3, initial=sp.csr_array(initial))
+    np.testing.assert_array_equal(found, np.where(labels == 3, 2, labels))
+
+
+def test_too_few_components_among_samples_are_cut():
+    graph, labels = square_graph([8, 9, 7])
+    joined = graph.toarray()
+    joined[0, 8] = joined[8, 0] = 0.1
+    with pytest.warns(ConvergenceWarning, match="2 connected components instead of n_clusters=3; it was cut"):
+        found = read_graph_clusters(sp.csr_array(joined), 3, initial=graph, random_state=0)
+    np.testing.assert_array_equal(found, labels)

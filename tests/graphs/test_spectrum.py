@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from manyview.graphs import (
+    graph_component_labels,
+    laplacian_eigenvectors,
+    largest_eigenvectors,
+    neighbor_graph,
+    normalize_graph,
+    symmetrize,
+)
+from manyview.graphs.laplacian import edge_costs, some_eigenvectors
+
+SIZES = {"dense": 60, "lanczos": 500}
+
+
+def points(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 3))
+
+
+def projector(vectors):
+    return vectors @ vectors.T
+
+
+def in_pieces(n, n_pieces, seed=0):
+    """A neighbour graph in ``n_pieces`` components."""
+    x = points(n, seed)
+    x[:, 0] += 100 * (np.arange(n) % n_pieces)
+    return neighbor_graph(x, 5)
+
+
+@pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("kind", ["dense", "sparse", "operator"])
+def test_largest_eigenvectors(n, kind):
+    graph = normalize_graph(neighbor_graph(points(n), 8))
+    matrix = {"dense": graph.toarray(), "sparse": graph, "operator": spla.aslinearoperator(graph)}[kind]
+    values, vectors = largest_eigenvectors(matrix, 4)
+    expected_values, expected = np.linalg.eigh(graph.toarray())
+    np.testing.assert_allclose(values, expected_values[::-1][:4], atol=1e-10)
+    np.testing.assert_allclose(projector(vectors), projector(expected[:, -4:]), atol=1e-7)
+
+
+@pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)
+def test_a_start_changes_nothing_but_the_time(n):
+    graph = normalize_graph(neighbor_graph(points(n), 8))
+    _, vectors = largest_eigenvectors(graph, 3)
+    for start in (vectors, vectors[:, 0], np.ones(n)):
+        np.testing.assert_allclose(
+            projector(largest_eigenvectors(graph, 3, start=start)[1]), projector(vectors), atol=1e-7
+        )
+
+
+@pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("n_pieces", [1, 3, 4, 6])
+def test_laplacian_eigenvectors_of_graphs_in_pieces(n, n_pieces):
+    graph = in_pieces(n, n_pieces)
+    assert graph_component_labels(graph)[0] == n_pieces
+    values, vectors = laplacian_eigenvectors(graph, 4)
+    laplacian = np.diag(graph.toarray().sum(axis=1)) - graph.toarray()
+    expected_values, expected = np.linalg.eigh(laplacian)
+    np.testing.assert_allclose(values, expected_values[:4], atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(laplacian @ vectors, vectors * values, atol=1e-8)
+    if n_pieces <= 4:  # with more pieces than vectors any of them will do
+        np.testing.assert_allclose(projector(vectors), projector(expected[:, :4]), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_vectors", [1, 4, 5])
+def test_as_many_vectors_as_samples(n_vectors):
+    graph = neighbor_graph(points(5), 2)
+    assert laplacian_eigenvectors(graph, n_vectors)[1].shape == (5, n_vectors)
+    assert largest_eigenvectors(normalize_graph(graph), n_vectors)[1].shape == (5, n_vectors)
+
+
+def test_a_matrix_that_lapack_gives_up_on_for_some_eigenvectors():
+    """Two samples that have only each other, beside a larger component."""
+    graph = np.zeros((10, 10))
+    graph[3, 7] = graph[7, 3] = 1.0
+    rest = [i for i in range(10) if i not in (3, 7)]
+    graph[np.ix_(rest, rest)] = np.random.default_rng(0).random((8, 8)) * 0.2
+    graph = (graph + graph.T) / 2
+    np.fill_diagonal(graph, 0)
+    laplacian = np.diag(graph.sum(axis=1)) - graph
+    for first, last in ((0, 2), (5, 9)):
+        values, vectors = some_eigenvectors(laplacian, first, last)
+        np.testing.assert_allclose(values, np.linalg.eigvalsh(laplacian)[first : last + 1], atol=1e-12)
+        np.testing.assert_allclose(laplacian @ vectors, vectors * values, atol=1e-12)
+
+
+def test_lapack_giving_up_is_survived(monkeypatch):
+    import scipy.linalg
+
+    original = scipy.linalg.eigh
+
+    def gives_up(matrix, **options):
+        if "subset_by_index" in options:
+            raise scipy.linalg.LinAlgError("Internal Error.")
+        return original(matrix, **options)
+
+    monkeypatch.setattr(scipy.linalg, "eigh", gives_up)
+    matrix = np.diag([3.0, 1.0, 2.0, 5.0])
+    values, vectors = some_eigenvectors(matrix, 1, 2)
+    np.testing.assert_allclose(values, [2, 3])
+    np.testing.assert_allclose(matrix @ vectors, vectors * values)
+
+
+def test_lanczos_giving_up_is_survived(monkeypatch):
+    def gives_up(*args, **options):
+        raise spla.ArpackNoConvergence("no convergence", np.zeros(0), np.zeros((0, 0)))
+
+    graph = normalize_graph(neighbor_graph(points(500), 8))
+    expected = largest_eigenvectors(graph, 3)
+    monkeypatch.setattr(spla, "eigsh", gives_up)
+    found = largest_eigenvectors(graph, 3)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-10)
+    np.testing.assert_allclose(projector(found[1]), projector(expected[1]), atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_normalised_graph(make):
+    graph = symmetrize(neighbor_graph(points(20), 4)).toarray()
+    graph[6] = graph[:, 6] = 0  # a sample without edges
+    found = normalize_graph(make(graph))
+    found = found if isinstance(found, np.ndarray) else found.toarray()
+    degrees = graph.sum(axis=1)
+    for i in range(20):
+        for j in range(20):
+            expected = graph[i, j] / np.sqrt(degrees[i] * degrees[j]) if graph[i, j] else 0.0
+            assert found[i, j] == pytest.approx(expected, abs=1e-15)
+
+
+def test_edge_costs_are_distances_on_the_pattern():
+    graph = neighbor_graph(points(20), 4)
+    a, b = points(20, 1), points(20, 2)
+    found = edge_costs(a, b, graph.indices, graph.indptr)
+    rows = np.repeat(np.arange(20), np.diff(graph.indptr))
+    expected = [((a[i] - b[j]) ** 2).sum() for i, j in zip(rows, graph.indices, strict=True)]
+    np.testing.assert_allclose(found, expected)
+    # what makes the step for the graph a projection: 2·tr(FᵀLF) is the sum of costs times weights
+    laplacian = np.diag(symmetrize(graph).toarray().sum(axis=1)) - symmetrize(graph).toarray()
+    total = edge_costs(a, a, graph.indices, graph.indptr) @ graph.data
+    assert total == pytest.approx(2 * np.trace(a.T @ laplacian @ a))
