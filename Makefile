@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all lint benchmark clean
+.PHONY: help demo test test-all lint benchmark peers clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,17 @@ benchmark: .venv/dev ## time and memory of both methods
 	$(BIN)/python benchmarks/invariant.py
 	$(BIN)/python benchmarks/published.py
 
+# mvlearn 0.5.0 asks for a matplotlib that no longer builds, and needs none of it to cluster; snfpy 0.2.2 needs an option
+# that scikit-learn 1.8 has dropped.
+.venv-peers/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet --editable . 'scikit-learn<1.8' snfpy matplotlib seaborn
+	.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet --no-deps mvlearn
+	@touch $@
+
+peers: .venv-peers/ready ## other packages beside ours: time and scores
+	.venv-peers/bin/python benchmarks/peers.py
+
 clean: ## remove .venv, caches and output
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

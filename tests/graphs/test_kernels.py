@@ -33,7 +33,9 @@ def test_does_not_depend_on_the_unit():
 def test_mostly_duplicates_take_the_median_of_the_other_distances():
     view = np.vstack([np.zeros((9, 1)), [[3.0]], [[4.0]]])
     assert median_bandwidth((view - view.T) ** 2) == pytest.approx(3.0)
-    assert np.isfinite(gaussian_kernel(view)).all()
+    turned = np.hstack([view, np.full((11, 2), 1 / 3)]) @ np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    assert median_bandwidth(squared_distances(turned, turned)) == pytest.approx(3.0)  # though duplicates are apart
+    assert median_bandwidth(np.zeros((3, 3))) == 1.0
 
 
 @pytest.mark.parametrize(("name", "tag"), [("MSRC-v5", "msrc"), ("3Sources", "3s")])

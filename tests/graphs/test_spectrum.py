@@ -9,6 +9,7 @@ from manyview.graphs import (
     graph_component_labels,
     laplacian_eigenvectors,
     largest_eigenvectors,
+    largest_eigenvectors_by_part,
     neighbor_graph,
     normalize_graph,
     symmetrize,
@@ -144,3 +145,48 @@ def test_edge_costs_are_distances_on_the_pattern():
     laplacian = np.diag(symmetrize(graph).toarray().sum(axis=1)) - symmetrize(graph).toarray()
     total = edge_costs(a, a, graph.indices, graph.indptr) @ graph.data
     assert total == pytest.approx(2 * np.trace(a.T @ laplacian @ a))
+
+
+def far_blobs(n_blobs, n_samples, seed=0):
+    """The normalised neighbour graph of blobs that are not connected with each other."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(n_blobs, 4)) * 100
+    return neighbor_graph(centres[rng.integers(n_blobs, size=n_samples)] + rng.normal(size=(n_samples, 4)), 5)
+
+
+def check_by_part(matrix, n_vectors, start=None):
+    values, vectors = largest_eigenvectors_by_part(matrix, n_vectors, start=start)
+    dense = matrix.toarray()
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(dense)[::-1][:n_vectors], atol=1e-10)
+    np.testing.assert_allclose(dense @ vectors, vectors * values, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_vectors), atol=1e-10)
+    return vectors
+
+
+@pytest.mark.parametrize(("n_blobs", "n_vectors"), [(20, 10), (20, 20), (5, 10), (3, 7), (1, 4)])
+def test_copies_of_an_eigenvalue_are_all_found(n_blobs, n_vectors):
+    matrix = symmetrize(normalize_graph(far_blobs(n_blobs, 450)))
+    assert graph_component_labels(matrix)[0] == n_blobs
+    vectors = check_by_part(matrix, n_vectors)
+    check_by_part(matrix, n_vectors, start=vectors)
+
+
+def test_identical_parts_have_the_same_spectrum():
+    block = normalize_graph(far_blobs(1, 450))
+    check_by_part(sp.csr_array(sp.block_diag([block, block, block])), 7)
+
+
+def test_even_ring_has_every_eigenvalue_twice():
+    angle = np.arange(600) * 2 * np.pi / 600
+    check_by_part(symmetrize(normalize_graph(neighbor_graph(np.c_[np.cos(angle), np.sin(angle)], 6))), 7)
+
+
+def test_samples_without_edges_and_stored_zeros():
+    block = far_blobs(1, 450).toarray()
+    matrix = sp.csr_array(np.block([[np.zeros((3, 453))], [np.zeros((450, 3)), block]]))
+    matrix = sp.csr_array(matrix + sp.coo_array(([0.0], ([0], [9])), shape=matrix.shape))
+    vectors = check_by_part(matrix, 4)
+    np.testing.assert_allclose(vectors[:3], 0)
+    tiny = sp.csr_array((4, 4))
+    np.testing.assert_allclose(largest_eigenvectors_by_part(tiny, 3)[0], 0)
+    check_by_part(tiny, 4)

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from manyview import read_views
 from manyview.graphs import SCALERS, graph_component_labels, neighbor_graph, symmetrize
 from manyview.graphs.anchors import concatenate
-from manyview.graphs.components import drop_weak_edges
+from manyview.graphs.spectrum import drop_weak_edges
 from manyview.proximal import project_simplex
 from manyview.solvers import clr
 

@@ -1,9 +1,40 @@
 """The estimators: scikit-learn's conventions, with several views instead of one table."""
 
+from manyview.cluster._amgl import AMGL
 from manyview.cluster._base import Facts
 from manyview.cluster._clr import CLR
+from manyview.cluster._co_regularized import CoRegularizedSpectral
+from manyview.cluster._co_training import CoTrainingSpectral
+from manyview.cluster._etlmsc import ETLMSC
 from manyview.cluster._invariant import InvariantTBGL
+from manyview.cluster._lmvsc import LMVSC
+from manyview.cluster._mlan import MLAN
+from manyview.cluster._mvgl import MVGL
+from manyview.cluster._mvsc import MVSC
+from manyview.cluster._rdekm import RDEKM
 from manyview.cluster._registry import Method, available_methods
+from manyview.cluster._sfmc import SFMC
+from manyview.cluster._smsc import SMSC
+from manyview.cluster._swmc import SwMC
 from manyview.cluster._tbgl import TBGL
 
-__all__ = ["CLR", "TBGL", "Facts", "InvariantTBGL", "Method", "available_methods"]
+__all__ = [
+    "AMGL",
+    "CLR",
+    "ETLMSC",
+    "LMVSC",
+    "MLAN",
+    "MVGL",
+    "MVSC",
+    "RDEKM",
+    "SFMC",
+    "SMSC",
+    "TBGL",
+    "CoRegularizedSpectral",
+    "CoTrainingSpectral",
+    "Facts",
+    "InvariantTBGL",
+    "Method",
+    "SwMC",
+    "available_methods",
+]

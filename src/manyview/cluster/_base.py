@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
+from manyview._memory import check_memory
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.anchors import concatenate
@@ -190,8 +191,12 @@ def choose_anchors(
     n_anchors: float,
     n_clusters: int,
     random_state: int | np.random.RandomState | None,
+    given_rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Indices of the anchors, ascending: selected by name or as given by the user."""
+    """Indices of the anchors, ascending: selected by name or as given by the user.
+
+    ``given_rows`` are the rows that the samples had when the user listed anchors, where they have been sorted since.
+    """
     n = views[0].shape[0]
     if isinstance(anchors, str):
         m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n + 1e-9))
@@ -201,7 +206,7 @@ def choose_anchors(
         return ANCHOR_SELECTORS[anchors](views, m, random_state)
     indices = check_anchor_indices(anchors, n)
     _check_enough_anchors(f"anchors lists {len(indices)} samples", len(indices), n_clusters)
-    return indices
+    return indices if given_rows is None else np.sort(np.argsort(given_rows)[indices])
 
 
 def _check_enough_anchors(given: str, n_anchors: int, n_clusters: int) -> None:
@@ -225,10 +230,23 @@ def check_anchor_indices(anchors: Sequence[int], n_samples: int) -> np.ndarray:
     return values
 
 
+def check_anchor_memory(who: str, views: Views, n_anchors: int, n_neighbors: int) -> None:
+    """Refuse what cannot fit: a sparse graph between samples and anchors per view, and dense anchors x anchors."""
+    edges = (len(views) + 2) * views.n_samples * min(n_neighbors * len(views), n_anchors)
+    check_memory(
+        who,
+        16.0 * edges + 4 * 8.0 * n_anchors**2,
+        f"{len(views)} views, {views.n_samples} samples and {n_anchors} anchors",
+        "Choose a smaller n_anchors, or use InvariantTBGL.",
+    )
+
+
 def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors") -> int:
     """As many neighbours as the points allow, one more being needed; says so when that is fewer than asked for."""
     if n_neighbors < n_points:
         return n_neighbors
+    if n_points < 2:
+        raise ViewsError(f"n_neighbors={n_neighbors}: expected at least 2 {points} to choose from, got {n_points}.")
     warn_user(
         f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} {points}, but there are {n_points}; "
         f"using n_neighbors={n_points - 1}.",

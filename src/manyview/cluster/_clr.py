@@ -11,7 +11,7 @@ import numpy as np
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, print_pass
 from manyview.graphs import SCALERS, neighbor_graph, read_graph_clusters
 from manyview.graphs.anchors import concatenate
-from manyview.graphs.components import drop_weak_edges
+from manyview.graphs.spectrum import drop_weak_edges
 from manyview.solvers import clr
 from manyview.views import Views
 

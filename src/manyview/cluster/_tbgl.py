@@ -56,7 +56,7 @@ class TBGL(MultiViewClusterer):
         views if there are more than three.
     norm_scale : {"code", "paper"}, default="code"
         Whether the quasi-norm is divided by the length of that axis (as programmed) or not (as printed).
-    anchors : {"vda", "kmeans", "random"} or array-like of int, default="vda"
+    anchors : {"vda", "das", "kmeans", "random"} or array-like of int, default="vda"
         How anchors are selected, or the indices of the samples to use, which makes ``n_anchors`` irrelevant.
     scaling : {"max", "unit", "none"}, default="max"
         Divide each view by its largest value, each sample by its length, or nothing.

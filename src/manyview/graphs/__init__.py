@@ -1,14 +1,22 @@
 """Graphs among samples and between samples and anchors: scaling, neighbours, kernels, spectra, components."""
 
-from manyview.graphs.anchors import ANCHOR_SELECTORS, select_kmeans, select_random, select_vda
+from manyview.graphs.anchors import select_kmeans, select_random, select_vda
 from manyview.graphs.bipartite import bipartite_graph, can_weights, neighbor_graph
 from manyview.graphs.canonical import CanonicalOrder, canonical_order
 from manyview.graphs.components import component_labels, graph_component_labels, read_clusters, read_graph_clusters
+from manyview.graphs.das import select_das
 from manyview.graphs.kernels import gaussian_kernel
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 from manyview.graphs.neighbours import nearest_lists
 from manyview.graphs.scaling import SCALERS, choose_scaling, unit_variance
-from manyview.graphs.spectrum import laplacian_eigenvectors, largest_eigenvectors, normalize_graph, symmetrize
+from manyview.graphs.selectors import ANCHOR_SELECTORS
+from manyview.graphs.spectrum import (
+    laplacian_eigenvectors,
+    largest_eigenvectors,
+    largest_eigenvectors_by_part,
+    normalize_graph,
+    symmetrize,
+)
 from manyview.graphs.structured import StructuredGraph, structured_graph
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "graph_component_labels",
     "laplacian_eigenvectors",
     "largest_eigenvectors",
+    "largest_eigenvectors_by_part",
     "leading_singular_vectors",
     "nearest_lists",
     "neighbor_graph",
@@ -32,6 +41,7 @@ __all__ = [
     "normalize_graph",
     "read_clusters",
     "read_graph_clusters",
+    "select_das",
     "select_kmeans",
     "select_random",
     "select_vda",

@@ -1,12 +1,12 @@
 """Choosing anchors: a subset of the samples that all others are compared with.
 
 Every selector takes the scaled views, the number of anchors and a random state, and returns the sorted indices of
-that many different samples. :data:`ANCHOR_SELECTORS` lists them by name.
+that many different samples. :mod:`manyview.graphs.selectors` lists them by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,8 +23,6 @@ _SEEDING_CANDIDATES = 3
 _SEEDING_ROWS = 5
 _SKETCH = 64
 
-Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
-
 
 def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
     """Variance-based de-correlation, the published selection: deterministic, ``random_state`` is not used.
@@ -38,7 +36,7 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
     the last bits from the same view given dense.
     """
     picks = _vda_picks(_row_variances(views), n_anchors)
-    return np.sort(_fill_farthest(views, picks, n_anchors))
+    return np.sort(fill_farthest(views, picks, n_anchors))
 
 
 def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
@@ -48,16 +46,13 @@ def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomSt
     centres = KMeans(n_anchors, n_init=1, max_iter=20, random_state=random_state).fit(table).cluster_centers_
     # k-means may return equal centres, and centres may share their nearest sample.
     nearest = np.unique(nearest_rows(centres, table, 1)[0])
-    return np.sort(_fill_farthest(views, nearest, n_anchors))
+    return np.sort(fill_farthest(views, nearest, n_anchors))
 
 
 def select_random(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
     """Samples drawn uniformly without replacement."""
     rng = check_random_state(random_state)
     return np.sort(rng.choice(views[0].shape[0], size=n_anchors, replace=False))
-
-
-ANCHOR_SELECTORS: dict[str, Selector] = {"vda": select_vda, "kmeans": select_kmeans, "random": select_random}
 
 
 def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generator) -> np.ndarray:
@@ -151,27 +146,27 @@ def concatenate(views: Sequence[Array]) -> Array:
 def _row_variances(views: Sequence[Array]) -> np.ndarray:
     """Unbiased variance of each sample over the features of all views together."""
     n_features = sum(view.shape[1] for view in views)
-    mean = _sum_in_any_order([_row_sums(view) for view in views]) / n_features
-    squares = _sum_in_any_order([_squared_deviations(view, mean) for view in views])
+    mean = sum_in_any_order([row_sums(view) for view in views]) / n_features
+    squares = sum_in_any_order([_squared_deviations(view, mean) for view in views])
     return squares / max(n_features - 1, 1)
 
 
 def _squared_deviations(view: Array, mean: np.ndarray) -> np.ndarray:
     if isinstance(view, np.ndarray):
-        return _row_sums((view - mean[:, None]) ** 2)
+        return row_sums((view - mean[:, None]) ** 2)
     stored = np.diff(view.indptr)
     deviations = (view.data - np.repeat(mean, stored)) ** 2
     absent = (view.shape[1] - stored) * mean**2
-    return _row_sums(sp.csr_array((deviations, view.indices, view.indptr), shape=view.shape)) + absent
+    return row_sums(sp.csr_array((deviations, view.indices, view.indptr), shape=view.shape)) + absent
 
 
-def _row_sums(view: Array) -> np.ndarray:
+def row_sums(view: Array) -> np.ndarray:
     """Sums along C-ordered rows: the same bits wherever a row stands and however the array was stored."""
     view = np.ascontiguousarray(view) if isinstance(view, np.ndarray) else view
     return np.asarray(view.sum(axis=1)).ravel()
 
 
-def _sum_in_any_order(terms: Sequence[np.ndarray]) -> np.ndarray:
+def sum_in_any_order(terms: Sequence[np.ndarray]) -> np.ndarray:
     """Elementwise sum whose bits do not depend on the order of the terms."""
     return np.sort(np.stack(terms), axis=0).sum(axis=0)
 
@@ -201,7 +196,7 @@ def _vda_picks(scores: np.ndarray, n_anchors: int) -> np.ndarray:
     return picks
 
 
-def _fill_farthest(views: Sequence[Array], picks: np.ndarray, n_anchors: int) -> np.ndarray:
+def fill_farthest(views: Sequence[Array], picks: np.ndarray, n_anchors: int) -> np.ndarray:
     """Add the sample that is farthest from all picks until there are ``n_anchors``."""
     if len(picks) >= n_anchors:
         return picks

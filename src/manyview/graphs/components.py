@@ -11,10 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from manyview.exceptions import warn_user
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 from manyview.graphs.scaling import scale_unit_rows
-from manyview.graphs.spectrum import largest_eigenvectors, normalize_graph, symmetrize
-
-# Weights below this share of the largest are leftovers of averaging, not edges.
-_NO_EDGE = 1e-10
+from manyview.graphs.spectrum import drop_weak_edges, largest_eigenvectors_by_part, normalize_graph, symmetrize
 
 
 def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
@@ -36,15 +33,6 @@ def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
     _, labels = connected_components(sp.block_array([[None, graph], [graph.T, None]]), directed=False)
     labels = relabel_by_first(labels[: graph.shape[0]])
     return int(labels.max()) + 1, labels
-
-
-def drop_weak_edges(graph: sp.csr_array) -> sp.csr_array:
-    """The graph without stored zeros and without weights that are zero but for rounding."""
-    graph = graph.copy()
-    if graph.nnz:
-        graph.data[graph.data <= _NO_EDGE * graph.data.max()] = 0.0
-    graph.eliminate_zeros()
-    return graph
 
 
 def relabel_by_first(labels: np.ndarray) -> np.ndarray:
@@ -138,7 +126,7 @@ def read_graph_clusters(
         members = _members(labels)
         labels = _merge_components(labels, n_clusters, (members @ symmetrize(initial) @ members.T).toarray())
     elif found < n_clusters:
-        _, vectors = largest_eigenvectors(normalize_graph(symmetrize(learned)), n_clusters)
+        _, vectors = largest_eigenvectors_by_part(normalize_graph(symmetrize(learned)), n_clusters)
         labels = _cut(vectors, n_clusters, random_state)
     _warn_of_repair(found, n_clusters)
     return relabel_by_first(labels)

@@ -7,6 +7,9 @@ import numpy as np
 from manyview.graphs.neighbours import squared_distances
 from manyview.views import Array
 
+# Squared distances below this share of the largest are rounding: the samples are equal.
+_ROUNDING = 1e-12
+
 
 def median_bandwidth(distances: np.ndarray) -> float:
     """The median of all pairwise (not squared) distances, each pair twice and each sample with itself once.
@@ -14,10 +17,15 @@ def median_bandwidth(distances: np.ndarray) -> float:
     Parameters
     ----------
     distances : ndarray of shape (n, n)
-        Squared. Where most are 0, because most samples are duplicates, the median of the others is taken.
+        Squared. Where most are 0, because most samples are duplicates, the median of the others is taken; where all
+        are, 1.
     """
     median = float(np.median(distances))
-    return float(np.sqrt(median if median > 0 else np.median(distances[distances > 0])))
+    floor = _ROUNDING * float(distances.max())
+    if median <= floor:
+        apart = distances[distances > floor]
+        median = float(np.median(apart)) if apart.size else 1.0
+    return float(np.sqrt(median))
 
 
 def gaussian_kernel(view: Array, bandwidth: float | None = None) -> np.ndarray:

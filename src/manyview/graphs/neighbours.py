@@ -47,6 +47,7 @@ def nearest_rows(
     -------
     indices, distances : ndarrays of shape (n, n_neighbors)
         Rows of ``anchors``, and squared distances in ascending order; equally near ones in the order of their index.
+        Which of those that are equally far share the last places is arbitrary, but always the same.
     """
     n, m = view.shape[0], anchors.shape[0]
     indices = np.empty((n, n_neighbors), dtype=np.int64)

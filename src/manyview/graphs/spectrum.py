@@ -18,6 +18,8 @@ from manyview.graphs.laplacian import inverse_sqrt, some_eigenvectors
 
 SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (n, n)
 
+# Weights below this share of the largest are leftovers of averaging, not edges.
+_NO_EDGE = 1e-10
 # Up to this size a dense decomposition is as fast as Lanczos' method, and it cannot fail.
 _DENSE_SIZE = 400
 
@@ -25,6 +27,15 @@ _DENSE_SIZE = 400
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
     """``(S + Sᵀ)/2``."""
     return sp.csr_array((graph + graph.T) / 2)
+
+
+def drop_weak_edges(graph: sp.csr_array) -> sp.csr_array:
+    """The graph without stored zeros and without weights that are zero but for rounding."""
+    graph = graph.copy()
+    if graph.nnz:
+        graph.data[graph.data <= _NO_EDGE * graph.data.max()] = 0.0
+    graph.eliminate_zeros()
+    return graph
 
 
 def normalize_graph(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
@@ -68,6 +79,53 @@ def largest_eigenvectors(
     return values[::-1], vectors[:, ::-1]
 
 
+def largest_eigenvectors_by_part(
+    matrix: sp.csr_array, n_vectors: int, *, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues of a non-negative symmetric matrix, descending, and their eigenvectors.
+
+    Lanczos' method may overlook copies of an eigenvalue, and a normalised graph with c components has the eigenvalue 1
+    c times. Such copies are in different components, and every eigenvector can be chosen inside one of them: each
+    component is solved by itself, and the largest of all are taken.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+    n_vectors : int
+        At most n.
+    start : ndarray of shape (n, any), optional
+        As for :func:`largest_eigenvectors`.
+
+    Returns
+    -------
+    values, vectors : ndarrays of shapes (n_vectors,) and (n, n_vectors)
+    """
+    matrix = drop_weak_edges(matrix)
+    n_parts, labels = connected_components(matrix, directed=False)
+    if n_parts == 1:
+        return largest_eigenvectors(matrix, n_vectors, start=start)
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels))
+    matrix = sp.csr_array(matrix[order][:, order])
+    values: list[np.ndarray] = []
+    pieces: list[np.ndarray] = []
+    for first, last in zip(ends - np.bincount(labels), ends, strict=True):
+        inside = _diagonal_block(matrix, int(first), int(last))
+        given = None if start is None else start[order[first:last]]
+        found, piece = largest_eigenvectors(inside, min(n_vectors, int(last - first)), start=given)
+        values.append(found)
+        pieces.append(piece)
+    part = np.repeat(np.arange(n_parts), [len(found) for found in values])
+    column = np.concatenate([np.arange(len(found)) for found in values])
+    joined = np.concatenate(values)
+    taken = np.argsort(-joined, kind="stable")[:n_vectors]
+    vectors = np.zeros((matrix.shape[0], n_vectors))
+    for place, entry in enumerate(taken):
+        c = part[entry]
+        vectors[order[ends[c] - len(pieces[c]) : ends[c]], place] = pieces[c][:, column[entry]]
+    return joined[taken], vectors
+
+
 def laplacian_eigenvectors(
     graph: sp.csr_array, n_vectors: int, *, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -106,6 +164,13 @@ def laplacian_eigenvectors(
     shifted = spla.LinearOperator((n, n), matvec=below_top, matmat=below_top, dtype=np.float64)
     values, vectors = largest_eigenvectors(shifted, n_more, start=start)
     return np.concatenate([np.zeros(known.shape[1]), top - values]), np.hstack([known, vectors])
+
+
+def _diagonal_block(matrix: sp.csr_array, first: int, last: int) -> sp.csr_array:
+    """Rows and columns ``first`` to ``last - 1`` of a block diagonal matrix, without copying it."""
+    low, high = matrix.indptr[first], matrix.indptr[last]
+    block = (matrix.data[low:high], matrix.indices[low:high] - first, matrix.indptr[first : last + 1] - low)
+    return sp.csr_array(block, shape=(last - first, last - first))
 
 
 def _start_vector(n: int, start: np.ndarray | None) -> np.ndarray:

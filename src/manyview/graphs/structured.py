@@ -13,8 +13,10 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.graphs.components import component_labels, drop_weak_edges
+from manyview.graphs.components import component_labels
 from manyview.graphs.laplacian import edge_costs, inverse_sqrt, leading_singular_vectors, normalize_bipartite
+from manyview.graphs.spectrum import drop_weak_edges
+from manyview.graphs.weight_search import WeightSearch
 from manyview.proximal import project_simplex_sparse
 
 Variant = Literal["code", "rows"]
@@ -74,10 +76,11 @@ def structured_graph(
     if n_components >= n_clusters or len(used) < n_clusters:  # nothing to do, or no anchor for every component
         return StructuredGraph(_widen(given, used, graph.shape[1]), n_components)
 
-    basis, lam, history = given, connectivity_weight, []  # the basis gives F and the degrees
-    too_low, too_high = 0.0, np.inf
+    search = WeightSearch(connectivity_weight)
+    basis = given  # gives F and the degrees
+    u, _, q = leading_singular_vectors(normalize_bipartite(basis), n_clusters)
+    history: list[tuple[float, int]] = []
     for iteration in range(max_iter):
-        u, _, q = leading_singular_vectors(normalize_bipartite(basis), n_clusters)
         if iteration == 0 and first_scaling is not None:
             scale_u, scale_q = np.array([first_scaling[0]]), np.array([first_scaling[1]])
         else:
@@ -85,25 +88,17 @@ def structured_graph(
             scale_q = inverse_sqrt(np.asarray(basis.sum(axis=0)).ravel())
         a, b = u * scale_u[:, None] / np.sqrt(2), q * scale_q[:, None] / np.sqrt(2)
         cost = edge_costs(a, b, given.indices, given.indptr)
-        learned = _graph_step(given, lam / 2 * cost, variant)
+        learned = _graph_step(given, search.weight / 2 * cost, variant)
         n_components, _ = component_labels(learned)
-        history.append((lam, n_components))
+        history.append((search.weight, n_components))
         if n_components == n_clusters:
             break
-        if n_components < n_clusters:
-            too_low, basis = lam, learned
-        else:
-            # Too far: back to the last F. (The authors' program means to, but has overwritten it by then.)
-            too_high = lam
-        lam = next_weight(too_low, too_high)
+        if n_components < n_clusters and iteration < max_iter - 1:
+            basis = learned
+            u, _, q = leading_singular_vectors(normalize_bipartite(basis), n_clusters)
+        # With too many, F stays that of before. (The authors' program means to go back, but has overwritten it.)
+        search.move(n_components < n_clusters)
     return StructuredGraph(_widen(drop_weak_edges(learned), used, graph.shape[1]), n_components, history)
-
-
-def next_weight(too_low: float, too_high: float) -> float:
-    """The next λ: double or halve until it is known to be too low and too high, then bisect."""
-    if too_high == np.inf:
-        return 2 * too_low
-    return float(np.sqrt(too_low * too_high)) if too_low > 0 else too_high / 2
 
 
 def _graph_step(given: sp.csr_array, penalty: np.ndarray, variant: Variant) -> sp.csr_array:

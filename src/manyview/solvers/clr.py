@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from manyview.graphs import graph_component_labels, laplacian_eigenvectors, symmetrize
 from manyview.graphs.laplacian import edge_costs
-from manyview.graphs.structured import next_weight
+from manyview.graphs.weight_search import WeightSearch
 from manyview.proximal import project_simplex_sparse
 
 Retarget = Callable[[sp.csr_array], np.ndarray]
@@ -100,6 +100,7 @@ def run(
     n_clusters: int,
     *,
     initial: sp.csr_array | None = None,
+    start: np.ndarray | None = None,
     weight: float = 0.1,
     max_iter: int = 30,
     retarget: Retarget | None = None,
@@ -115,6 +116,8 @@ def run(
         K.
     initial : csr_array of shape (n, n), optional
         The graph whose Laplacian gives the first F; by default A.
+    start : ndarray of shape (n, K), optional
+        Something near the first F, such as the F of a graph like ``initial``, which saves time.
     weight : float, default=0.1
         The first λ.
     max_iter : int, default=30
@@ -129,29 +132,27 @@ def run(
     LearnedGraph
         The first S with exactly K components. Failing that, the one with the fewest above K, or the last.
     """
-    embedding = embed(target if initial is None else initial, n_clusters)
-    too_low, too_high = 0.0, np.inf
+    embedding = embed(target if initial is None else initial, n_clusters, start)
+    search = WeightSearch(weight)
     values: list[float] = []
     weights: list[float] = []
     components: list[int] = []
     spare: tuple[int, sp.csr_array] | None = None
     for _ in range(max_iter):
-        graph = graph_step(target, embedding, weight)
+        graph = graph_step(target, embedding, search.weight)
         n_components, _ = graph_component_labels(graph)
-        values.append(objective(target, graph, embedding, weight))
-        weights.append(weight)
+        values.append(objective(target, graph, embedding, search.weight))
+        weights.append(search.weight)
         components.append(n_components)
         if on_pass is not None:
             on_pass(len(values), values[-1])
         if n_components == n_clusters:
             break
         if n_components < n_clusters:
-            too_low, embedding = weight, embed(graph, n_clusters, embedding)
-        else:  # too far: back to the last F, with less
-            too_high = weight
-            if spare is None or n_components < spare[0]:
-                spare = n_components, graph
-        weight = next_weight(too_low, too_high)
+            embedding = embed(graph, n_clusters, embedding)
+        elif spare is None or n_components < spare[0]:  # too far: the same F, with less
+            spare = n_components, graph
+        search.move(n_components < n_clusters)
         if retarget is not None:
             target = sp.csr_array((retarget(graph), target.indices, target.indptr), shape=target.shape)
     if n_components < n_clusters and spare is not None:

@@ -1,0 +1,168 @@
+"""SMSC, one non-negative embedding of several graphs whose rows name the clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors, one_of, print_pass
+from manyview.exceptions import warn_user
+from manyview.graphs import SCALERS, neighbor_graph, normalize_graph, symmetrize
+from manyview.graphs.scaling import scale_unit_rows
+from manyview.solvers import smsc
+from manyview.solvers._weights import shares
+from manyview.views import Views
+
+
+class SMSC(MultiViewClusterer):
+    """Multi-view spectral clustering that joins a non-negative embedding with spectral ones.
+
+    The normalised neighbour graph of every view is factored into an embedding that is non-negative and common to all
+    views, and an orthonormal one of its own. The largest entry in a row of the common embedding names the cluster, so
+    nothing is clustered afterwards. Views that are fitted badly get a smaller weight.
+
+    Use it as a baseline that needs no tuning, when the views agree. Its weights differ little, even for a noise view,
+    which therefore costs something. The objective has many local minima, and the result depends on the start: scores
+    may differ by several points, sometimes by far more.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+    n_neighbors : int, default=10
+        Samples that each sample is connected with.
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view. The default, "standardized", subtracts from each sample the mean of its own features
+        and divides by their standard deviation.
+    max_iter : int, default=200
+        Passes at most.
+    tol : float, default=1e-8
+        Stop when the objective changes by less, relatively.
+    initialization : {"kmeans", "svd"}, default="kmeans"
+        Where to start: from the clusters that k-means finds in the spectral embedding of the mean graph, or from the
+        eigenvectors of each view, as the authors do. The signs of eigenvectors are arbitrary, and "svd" depends on
+        them; the largest entry of each is made positive, so that it is at least always the same start.
+    n_init : int, default=10
+        Starts of k-means, of which the best is taken.
+    view_sizes : int or sequence of int, optional
+        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    random_state : int, RandomState or None, default=None
+        For k-means; not used with "svd".
+    verbose : bool, default=False
+        Print a line for every pass.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters 0, 1, ... in the order of their first sample.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        The common embedding, non-negative. Its columns are in no particular order.
+    view_weights_ : ndarray of shape (n_views,)
+        Weights of the views, with sum 1.
+    n_iter_ : int
+        Passes made.
+    history_ : dict of ndarray
+        Per pass: ``objective`` and ``residuals``, the misfit of every view, of which the objective is the sum. It never
+        rises, except in the pass after one in which a cluster that had lost all its samples was given new ones.
+    view_names_ : tuple of str
+        Names of the views.
+    n_features_in_ : int
+        Features of all views together.
+
+    Notes
+    -----
+    Time O(V·n²·d) for the neighbours and O(V·n·K·(k + K)) per pass; memory O(V·n·(k + K)), the graphs being sparse.
+
+    The authors' program divides the common embedding by the number of views once too often, which changes weights and
+    residuals, though hardly the labels (``manyview.solvers.smsc.Settings(scale_slip=True)`` brings that back and then,
+    from the program's graphs and singular vectors, reproduces its embedding to 1e-12). It watches the sum of the
+    squared misfits, which is not what it minimises, takes singular vectors, which may belong to negative eigenvalues,
+    and stops after 60 passes, often too early. It may return fewer clusters than asked for. Here, a badly fitted
+    cluster is halved in that case; if a cluster gets lost once more, a ``ConvergenceWarning`` tells. If a sample has a
+    duplicate, the program drops the edge between the two; here, it is kept.
+
+    References
+    ----------
+    Z. Hu, F. Nie, R. Wang and X. Li, "Multi-view spectral clustering via integrating nonnegative embedding and spectral
+    embedding", Information Fusion 55, 2020, pp. 251-259.
+
+    Examples
+    --------
+    >>> from manyview.cluster import SMSC
+    >>> from manyview.datasets import make_multiview
+    >>> views = make_multiview(120, n_clusters=3, random_state=0)
+    >>> model = SMSC(n_clusters=3, random_state=0).fit(views)
+    >>> model.labels_.shape, bool((model.embedding_ >= 0).all())
+    ((120,), True)
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        title="non-negative embedding shared by the spectral ones",
+        paper_name="SMSC",
+        input_kind="neighbour graphs",
+        memory="n·k",
+        uses_kmeans=True,  # for the start, and the result depends on it
+        reference="Hu et al., Information Fusion 2020",
+    )
+    min_views: ClassVar[int] = 1
+    _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {"embedding_": (0,)}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"initialization": [one_of("kmeans", "svd")]}
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        n_neighbors: int = 10,
+        scaling: str = "standardized",
+        max_iter: int = 200,
+        tol: float = 1e-8,
+        initialization: str = "kmeans",
+        n_init: int = 10,
+        view_sizes: int | Sequence[int] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.scaling = scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.initialization = initialization
+        self.n_init = n_init
+        self.view_sizes = view_sizes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, views: Views) -> None:
+        k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
+        graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views]
+        similarities = [symmetrize(normalize_graph(graph)) for graph in graphs]
+        if self.initialization == "svd":
+            frames = smsc.frames_of_spectra(similarities, self.n_clusters)
+        else:
+            points = scale_unit_rows(smsc.common_eigenvectors(similarities, self.n_clusters))
+            first = kmeans_labels(points, self.n_clusters, self.random_state, self.n_init)
+            frames = smsc.frames_of_labels(similarities, first, self.n_clusters)
+        found = smsc.run(
+            similarities,
+            frames,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_pass=print_pass("SMSC") if self.verbose else None,
+        )
+        if found.n_filled:
+            warn_user(
+                f"The embedding has samples for {self.n_clusters - found.n_filled} clusters instead of n_clusters="
+                f"{self.n_clusters}; clusters that fit badly were halved.",
+                ConvergenceWarning,
+            )
+
+        self.labels_ = found.labels
+        self.embedding_ = found.embedding
+        self.view_weights_ = shares(found.weights)
+        self.n_iter_ = len(found.objective)
+        self.history_ = {"objective": found.objective, "residuals": found.residuals}
