@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -165,14 +164,12 @@ HARD = {
 @pytest.mark.parametrize("name", METHODS)
 def test_hard_cases_give_as_many_clusters_as_asked_for(name, case):
     n_clusters, draw = HARD[case]
-    model = make(name, n_clusters)
-    try:
-        labels = model.fit(draw(np.random.default_rng(4))).labels_
-    except ViewsError as error:  # half of so few samples are too few anchors
-        assert name == "TBGL"
-        assert re.match(rf"n_anchors=0.5 gives \d anchors .* n_clusters={n_clusters} needs at least", str(error))
+    model, views = make(name, n_clusters), draw(np.random.default_rng(4))
+    if name == "TBGL" and len(views[0]) < 10:
+        with pytest.raises(ViewsError, match=r"n_anchors=0.5 gives \d anchors .* needs at least"):
+            model.fit(views)
     else:
-        assert set(labels) == set(range(n_clusters))
+        assert set(model.fit(views).labels_) == set(range(n_clusters))
 
 
 @pytest.mark.parametrize("name", METHODS)
