@@ -48,7 +48,7 @@ def test_own_anchors_are_the_given_rows(blobs):
 def test_number_of_anchors(blobs):
     assert len(SFMC(3, n_anchors=33).fit(blobs).anchor_indices_) == 33
     assert len(SFMC(3, n_anchors=0.2).fit(blobs).anchor_indices_) == 30
-    assert SFMC(3)._number_of_anchors(20_000) == 500
+    assert SFMC(3)._number_of_anchors(20_000) == 400
     assert SFMC(300)._number_of_anchors(20_000) == 1500
     assert SFMC(8)._number_of_anchors(12) == 9
     with pytest.raises(ViewsError, match="n_anchors=151 is more than there are samples: n_samples=150"):

@@ -50,6 +50,13 @@ def test_vanishing_values_give_zero_vectors_not_nan():
     assert values[0] == pytest.approx(np.linalg.norm(matrix))
 
 
+def test_gram_leaves_unsorted_columns_as_they_are():
+    thin = sp.csr_array((np.array([2.0, 3.0, 5.0]), np.array([30, 7, 1]), np.array([0, 2, 3])), shape=(2, 40))
+    dense = thin.toarray()
+    np.testing.assert_array_equal(gram(thin), dense.T @ dense)
+    np.testing.assert_array_equal(thin.indices, [30, 7, 1])
+
+
 def test_gram_of_dense_and_sparse(graph):
     thin = sp.csr_array(graph * (np.random.default_rng(1).random(graph.shape) < 0.1))
     np.testing.assert_allclose(gram(thin), thin.toarray().T @ thin.toarray(), atol=1e-14)

@@ -24,7 +24,7 @@ from manyview.views import Views
 
 # The authors take half of the samples as anchors; time grows with their cube, so "auto" stops at this many, or at so
 # many per cluster.
-_MOST_ANCHORS = 500
+_MOST_ANCHORS = 400
 _ANCHORS_PER_CLUSTER = 5
 
 
@@ -46,7 +46,7 @@ class SFMC(MultiViewClusterer):
         Number of clusters.
     n_anchors : "auto", int or float, default="auto"
         Number of anchors, or their share of the samples. "auto" takes half of the samples, as the authors do, but at
-        most 500 or 5 per cluster, and at least one more than clusters.
+        most 400 or 5 per cluster, and at least one more than clusters.
     n_neighbors : int, default=10
         Anchors that each sample is connected with in a view.
     anchors : {"das", "vda", "kmeans", "random"} or sequence of int, default="das"
@@ -59,7 +59,7 @@ class SFMC(MultiViewClusterer):
         What is done to each view first. The default, "max", divides it by its largest value.
     max_iter : int, default=10
         Passes at most; one learns the graph, then the weights.
-    tol : float, default=0.005
+    tol : float, default=0.0001
         Stop when no weight changes by more in a pass, nor the objective by more relative to itself. 0 makes all passes,
         as the authors' program does.
     view_sizes : int or sequence of int, optional
@@ -145,7 +145,7 @@ class SFMC(MultiViewClusterer):
         variant: str = "code",
         scaling: str = "max",
         max_iter: int = 10,
-        tol: float = 5e-3,
+        tol: float = 1e-4,
         view_sizes: int | Sequence[int] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,

@@ -28,11 +28,16 @@ def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
     labels : ndarray of shape (n,)
         Numbered in the order of the first sample of each component.
     """
-    graph = drop_weak_edges(graph)
-    graph = graph[:, np.flatnonzero(np.diff(graph.tocsc().indptr))]
-    _, labels = connected_components(sp.block_array([[None, graph], [graph.T, None]]), directed=False)
+    _, labels = connected_components(_among_all(drop_weak_edges(graph)), directed=False)
     labels = relabel_by_first(labels[: graph.shape[0]])
     return int(labels.max()) + 1, labels
+
+
+def _among_all(graph: sp.csr_array) -> sp.csr_array:
+    """A bipartite graph as one among samples and anchors, n + m nodes; edges go from samples to anchors only."""
+    n, m = graph.shape
+    starts = np.concatenate([graph.indptr, np.full(m, graph.nnz, dtype=graph.indptr.dtype)])
+    return sp.csr_array((graph.data, graph.indices + n, starts), shape=(n + m, n + m))
 
 
 def relabel_by_first(labels: np.ndarray) -> np.ndarray:
@@ -64,7 +69,7 @@ def connect_clusters(graph: sp.csr_array, labels: np.ndarray, anchor_labels: np.
     hub = order[np.searchsorted(anchor_labels[order], np.arange(anchor_labels.max() + 1))]
 
     n, m = graph.shape
-    _, part = connected_components(sp.block_array([[None, graph], [graph.T, None]]), directed=False)
+    _, part = connected_components(_among_all(graph), directed=False)
     home = part[n + hub]  # the part of each cluster that its hub is in
     stray = np.flatnonzero(part[:n] != home[labels])
     _, first = np.unique(part[stray], return_index=True)

@@ -155,4 +155,17 @@ def gram(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
     if matrix.nnz > _DENSE_SHARE * matrix.shape[0] * matrix.shape[1]:
         dense = matrix.toarray()
         return dense.T @ dense
-    return (matrix.T @ matrix).toarray()
+    products = np.zeros((matrix.shape[1], matrix.shape[1]))
+    _add_row_products(matrix.data, matrix.indices, matrix.indptr, products)
+    return products + np.tril(products, -1).T
+
+
+@njit(nogil=True, cache=True)
+def _add_row_products(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
+    """Add the lower triangle of ``xxᵀ`` of every row x."""
+    for i in range(starts.size - 1):
+        for e in range(starts[i], starts[i + 1]):
+            a, value = columns[e], data[e]
+            for f in range(starts[i], e + 1):
+                b = columns[f]
+                out[max(a, b), min(a, b)] += value * data[f]
