@@ -12,7 +12,7 @@ import numpy as np
 from manyview import TBGL, Views, check_views
 from manyview.datasets import fetch_dataset
 from manyview.graphs import SCALERS
-from manyview.graphs.anchors import _row_variances, _vda_picks
+from manyview.graphs.anchors import _row_variances, alternate_picks
 from manyview.metrics import accuracy
 
 
@@ -51,12 +51,12 @@ def show_chaos(views: Views) -> None:
     """How many anchors VDA exchanges when the last bit of the score of one sample changes, for each sample in turn."""
     scores = _row_variances([SCALERS["max"](view) for view in check_views(views)])
     m = len(scores) // 2
-    chosen = _vda_picks(scores, m)
+    chosen = alternate_picks(scores, m, True)
     moved = np.zeros(len(scores), dtype=int)
     for sample, score in enumerate(scores):
         nudged = scores.copy()
         nudged[sample] = np.nextafter(score, np.inf)
-        moved[sample] = len(np.setdiff1d(chosen, _vda_picks(nudged, m)))
+        moved[sample] = len(np.setdiff1d(chosen, alternate_picks(nudged, m, True)))
     print(
         f"VDA, last bit of one score changed: {np.mean(moved > 0):.0%} of the samples move anchors, "
         f"then {np.median(moved[moved > 0]):.0f} of {m} (median), {moved.max()} at most"

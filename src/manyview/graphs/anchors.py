@@ -35,7 +35,7 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
     exact ties are broken by position. A view given as a sparse matrix is summed in another order, and so may differ in
     the last bits from the same view given dense.
     """
-    picks = _vda_picks(_row_variances(views), n_anchors)
+    picks = alternate_picks(_row_variances(views), n_anchors, True)
     return np.sort(fill_farthest(views, picks, n_anchors))
 
 
@@ -172,8 +172,12 @@ def sum_in_any_order(terms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _vda_picks(scores: np.ndarray, n_anchors: int) -> np.ndarray:
-    """Up to ``n_anchors`` picks; fewer when all remaining scores have become zero."""
+def alternate_picks(scores: np.ndarray, n_anchors: int, by_root: bool) -> np.ndarray:
+    """Take the highest score, lower all scores s by their distance from it, and so on; s is relative to the highest.
+
+    ``s·(1 - s)``, or with ``by_root`` ``s·(1 - ρ)`` with ``ρ = 1/(1 + √(1 - s))``: a pick loses its score for ever. Up
+    to ``n_anchors`` picks; fewer when all remaining scores have become zero.
+    """
     n = scores.size
     s = scores.copy()
     picks = np.empty(n_anchors, dtype=np.int64)
@@ -186,13 +190,12 @@ def _vda_picks(scores: np.ndarray, n_anchors: int) -> np.ndarray:
         if not top > 0.0:
             return picks[:t]
         picks[t] = best
-        # Scores are relative to the largest, which the pick has: its own score is 1.
         for i in range(n):
             s[i] /= top
-        for i in range(n):
-            if i != best:
+            if by_root:
                 s[i] *= 1.0 - 1.0 / (1.0 + np.sqrt(1.0 - s[i]))
-        s[best] = 0.0
+            else:
+                s[i] *= 1.0 - s[i]
     return picks
 
 

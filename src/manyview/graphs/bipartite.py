@@ -51,7 +51,7 @@ def bipartite_graph(view: Array, anchors: Array, n_neighbors: int) -> sp.csr_arr
     csr_array of shape (n, m)
         Row-stochastic, k stored entries per row.
     """
-    return _graph(*nearest_rows(view, anchors, n_neighbors + 1), anchors.shape[0])
+    return _can_graph(*nearest_rows(view, anchors, n_neighbors + 1), anchors.shape[0])
 
 
 def neighbor_graph(view: Array, n_neighbors: int, *, symmetric: bool = True) -> sp.csr_array:
@@ -59,13 +59,17 @@ def neighbor_graph(view: Array, n_neighbors: int, *, symmetric: bool = True) -> 
 
     Needs at least ``n_neighbors + 2`` samples. Duplicates of a sample are its neighbours, the sample itself is not.
     """
-    graph = _graph(*nearest_rows(view, view, n_neighbors + 1, exclude_self=True), view.shape[0])
+    graph = _can_graph(*nearest_rows(view, view, n_neighbors + 1, exclude_self=True), view.shape[0])
     return sp.csr_array((graph + graph.T) / 2) if symmetric else graph
 
 
-def _graph(indices: np.ndarray, distances: np.ndarray, n_columns: int) -> sp.csr_array:
-    n, k = indices.shape[0], indices.shape[1] - 1
-    weights = can_weights(distances)
-    graph = sp.csr_array((weights.ravel(), indices[:, :-1].ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
+def _can_graph(indices: np.ndarray, distances: np.ndarray, n_columns: int) -> sp.csr_array:
+    return list_graph(indices[:, :-1], can_weights(distances), n_columns)
+
+
+def list_graph(indices: np.ndarray, weights: np.ndarray, n_columns: int) -> sp.csr_array:
+    """The graph in which row i has ``weights[i]`` in the columns ``indices[i]``, in canonical format."""
+    n, k = indices.shape
+    graph = sp.csr_array((weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
     graph.sort_indices()
     return graph

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
-from manyview.graphs.anchors import RandomState, fill_farthest, row_sums, sum_in_any_order
+from manyview.graphs.anchors import RandomState, alternate_picks, fill_farthest, row_sums, sum_in_any_order
 from manyview.views import Array
 
 
@@ -22,7 +21,7 @@ def select_das(views: Sequence[Array], n_anchors: int, random_state: RandomState
     order, and so may differ in the last bits from the same view given dense. When no score is left, the samples that
     are farthest from those taken follow.
     """
-    picks = _das_picks(_shifted_sums(views), n_anchors)
+    picks = alternate_picks(_shifted_sums(views), n_anchors, False)
     return np.sort(fill_farthest(views, picks, n_anchors))
 
 
@@ -36,25 +35,3 @@ def _shifted_row_sums(view: Array) -> np.ndarray:
         return row_sums(view - view.min(axis=0))
     # Subtracting feature by feature would fill the matrix. Rounding could leave less than nothing.
     return np.maximum(row_sums(view) - float(view.min(axis=0).sum()), 0.0)
-
-
-@njit(nogil=True, cache=True)
-def _das_picks(scores: np.ndarray, n_anchors: int) -> np.ndarray:
-    """Up to ``n_anchors`` picks; fewer when all remaining scores have become zero."""
-    n = scores.size
-    s = scores.copy()
-    picks = np.empty(n_anchors, dtype=np.int64)
-    for t in range(n_anchors):
-        best = 0
-        for i in range(1, n):
-            if s[i] > s[best]:
-                best = i
-        top = s[best]
-        if not top > 0.0:
-            return picks[:t]
-        picks[t] = best
-        # The pick has score 1 and so loses it for ever, with all that have the same score.
-        for i in range(n):
-            s[i] /= top
-            s[i] *= 1.0 - s[i]
-    return picks

@@ -24,5 +24,6 @@ def roots(squares: np.ndarray, floor: np.ndarray | float) -> np.ndarray:
 
 
 def shares(weights: np.ndarray) -> np.ndarray:
-    """The weights divided by their sum."""
-    return weights / weights.sum()
+    """The weights divided by their sum; equal ones if all are 0."""
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(len(weights), 1 / len(weights))

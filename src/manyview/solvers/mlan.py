@@ -27,9 +27,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import can_weights, graph_component_labels
+from manyview.graphs.bipartite import list_graph
 from manyview.graphs.laplacian import edge_costs
 from manyview.graphs.neighbours import nearest_rows, row_blocks
 from manyview.solvers import clr
+from manyview.solvers._weights import shares
 
 # ⟨D_v, S⟩ is at least this share of what it is for equal weights of all neighbours, so that w_v stays finite.
 _SMALLEST_COST = 1e-12
@@ -62,12 +64,10 @@ def first_graph(table: np.ndarray | sp.csr_array, n_views: int, n_neighbors: int
     n_views, n_neighbors : int
         V, and k.
     """
-    n, k = table.shape[0], n_neighbors
+    k = n_neighbors
     indices, distances = nearest_rows(table, table, k + 1, exclude_self=True)
     distances /= n_views
-    weights = can_weights(distances)
-    graph = sp.csr_array((weights.ravel(), indices[:, :k].ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-    graph.sort_indices()
+    graph = list_graph(indices[:, :k], can_weights(distances), table.shape[0])
     spread = float(np.mean(k * distances[:, k] - distances[:, :k].sum(axis=1)) / 2)
     # Without any spread, such as among duplicates, all neighbours are equally far and any α gives the same graph.
     return graph, spread if spread > 0 else float(distances.mean()) or 1.0
@@ -139,9 +139,7 @@ def run(
     n_components, _ = graph_component_labels(initial)
     if n_components > n_clusters:
         weights = view_weights(distances, initial)
-        return SharedGraph(
-            initial, n_components, _shares(weights), 0, _history([], [], [], np.empty((0, len(weights))))
-        )
+        return SharedGraph(initial, n_components, shares(weights), 0, _history([], [], [], np.empty((0, len(weights)))))
 
     stored = np.ones(len(distances))  # what the distances of each view have been multiplied by
     used: list[np.ndarray] = []
@@ -150,7 +148,7 @@ def run(
     def retarget(graph: sp.csr_array) -> np.ndarray:
         """-Σ_v w_v·D_v/(2α), with weights from the given S."""
         if weighting == "model":
-            weights = _shares(view_weights(distances, graph))
+            weights = shares(view_weights(distances, graph))
         else:
             weights = stored * view_weights(stored[:, None] * distances, graph)
             first_behind = len(weights) - 1 if not used else 0
@@ -174,23 +172,17 @@ def run(
     )
     passes = learned.n_iter
     values = [restore(value, constant) for value, constant in zip(learned.objective, constants, strict=False)]
-    shares = np.array([_shares(weights) for weights in used[:passes]])
-    history = _history(values, [alpha * weight for weight in learned.weights], learned.components, shares)
-    return SharedGraph(learned.graph, learned.n_components, shares[-1], passes, history)
-
-
-def _shares(weights: np.ndarray) -> np.ndarray:
-    """Divided by their sum; equal if all are 0."""
-    total = weights.sum()
-    return weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
+    path = np.array([shares(weights) for weights in used[:passes]])
+    history = _history(values, [alpha * weight for weight in learned.weights], learned.components, path)
+    return SharedGraph(learned.graph, learned.n_components, path[-1], passes, history)
 
 
 def _history(
-    values: list[float], weights: list[float], components: list[int], shares: np.ndarray
+    values: list[float], weights: list[float], components: list[int], path: np.ndarray
 ) -> dict[str, np.ndarray]:
     return {
         "objective": np.array(values),
         "connectivity_weight": np.array(weights),
         "n_components": np.array(components, dtype=np.int64),
-        "view_weights": shares,
+        "view_weights": path,
     }

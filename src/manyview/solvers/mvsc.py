@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import leading_singular_vectors, normalize_bipartite
+from manyview.graphs.bipartite import list_graph
 from manyview.graphs.neighbours import nearest_rows
 
 OnPass = Callable[[int, float], None]
@@ -61,12 +62,7 @@ def gaussian_graph(
     # Relative to the nearest anchor, whose weight is then 1: no row can vanish.
     weights = np.exp(-(squares - squares[:, :1]) / (2 * sigma**2))
     weights /= weights.sum(axis=1, keepdims=True)
-    n, k = indices.shape
-    graph = sp.csr_array(
-        (weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, anchors.shape[0])
-    )  # fmt: skip
-    graph.sort_indices()
-    return graph, sigma
+    return list_graph(indices, weights, anchors.shape[0]), sigma
 
 
 def _median_distance(squares: np.ndarray) -> float:

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from manyview.solvers import clr
 from manyview.solvers._aligned import AlignedGraphs, align_graphs
+from manyview.solvers._weights import root_weights
 
 # A learned graph that equals the graph of a view would give that view an infinite weight.
 _SMALLEST_DISTANCE = 1e-10
@@ -72,8 +73,7 @@ def distances(graphs: AlignedGraphs, graph: sp.csr_array) -> np.ndarray:
 
 def view_weights(graphs: AlignedGraphs, apart: np.ndarray) -> np.ndarray:
     """α-step: ``α_v = 1/(2·|S - A_v|_F)``, the weights that make squared norms stationary where the norms are."""
-    sizes = np.sqrt((graphs.values**2).sum(axis=1))
-    return 1 / (2 * np.maximum(apart, _SMALLEST_DISTANCE * sizes))
+    return root_weights(apart**2, _SMALLEST_DISTANCE**2 * (graphs.values**2).sum(axis=1))
 
 
 def run(
