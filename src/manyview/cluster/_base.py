@@ -51,7 +51,8 @@ class Facts:
     memory : str
         How its memory grows: "n·k" (neighbours), "n·m" (anchors), "n·d" (features) or "n²".
     uses_kmeans : bool
-        Whether its labels come from k-means. If not, it reads them off and ``random_state`` rarely matters.
+        Whether it runs k-means, for its labels or for its start. If not, it reads labels off, and ``random_state``
+        rarely matters.
     order_dependent : bool
         Whether the order of the samples changes the result.
     reference : str
