@@ -120,6 +120,19 @@ def test_what_a_fit_leaves_behind(name, blobs):
         np.testing.assert_allclose(model.learned_graph_.sum(axis=1), 1.0, atol=1e-10)
 
 
+# Methods whose every step is a minimum (-1) or maximum (1) over one block of variables, for the objective they report.
+MONOTONE = {"CoRegularizedSpectral": 1, "MVSC": -1, "RDEKM": -1, "SMSC": -1, "AMGL": -1}
+
+
+@pytest.mark.parametrize("kind", ["blobs", "MSRC-v5"])
+@pytest.mark.parametrize("name", MONOTONE)
+def test_the_objective_goes_one_way(request, name, kind):
+    n_clusters, views = data(request, kind)
+    values = make(name, n_clusters, tol=0.0).fit(views).history_["objective"]
+    assert len(values) > 2
+    assert np.all(MONOTONE[name] * np.diff(values) >= -1e-9 * abs(values[0]))
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_clear_clusters_are_found(name):
     views = make_multiview(120, n_clusters=4, noise=0.05, random_state=3).shuffled(0)
