@@ -32,9 +32,10 @@ lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-benchmark: .venv/dev ## time and memory of both methods
+benchmark: .venv/dev ## time and memory of all methods
 	$(BIN)/python benchmarks/invariant.py
 	$(BIN)/python benchmarks/published.py
+	$(BIN)/python benchmarks/methods.py
 
 # mvlearn 0.5.0 asks for a matplotlib that no longer builds, and needs none of it to cluster; snfpy 0.2.2 needs an option
 # that scikit-learn 1.8 has dropped.

@@ -100,7 +100,6 @@ def run(
     n_clusters: int,
     *,
     initial: sp.csr_array | None = None,
-    start: np.ndarray | None = None,
     weight: float = 0.1,
     max_iter: int = 30,
     retarget: Retarget | None = None,
@@ -116,8 +115,6 @@ def run(
         K.
     initial : csr_array of shape (n, n), optional
         The graph whose Laplacian gives the first F; by default A.
-    start : ndarray of shape (n, K), optional
-        Something near the first F, such as the F of a graph like ``initial``, which saves time.
     weight : float, default=0.1
         The first λ.
     max_iter : int, default=30
@@ -132,7 +129,7 @@ def run(
     LearnedGraph
         The first S with exactly K components. Failing that, the one with the fewest above K, or the last.
     """
-    embedding = embed(target if initial is None else initial, n_clusters, start)
+    embedding = embed(target if initial is None else initial, n_clusters)
     search = WeightSearch(weight)
     values: list[float] = []
     weights: list[float] = []
