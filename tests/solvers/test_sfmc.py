@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from manyview.graphs import SCALERS, bipartite_graph, component_labels, structured_graph
 from manyview.io import read_views
+from manyview.proximal import simplex_qp
 from manyview.solvers import sfmc
 
 FILES = {"msrc": "MSRC-v5.mat", "3s": "3Sources.mat"}
@@ -29,47 +30,6 @@ def graphs():
     centres = rng.normal(size=(3, 4)) * 3
     views = [centres[labels] + rng.normal(size=(90, 4)) for _ in range(2)] + [rng.normal(size=(90, 4))]
     return [bipartite_graph(x, x[::3], 5) for x in views]
-
-
-def best_of_all_supports(matrix, linear):
-    """The minimum on the simplex, by trying every set of positive entries."""
-    best, lowest = None, np.inf
-    for size in range(1, len(linear) + 1):
-        for support in map(list, combinations(range(len(linear)), size)):
-            system = np.ones((size + 1, size + 1))
-            system[:size, :size], system[-1, -1] = matrix[np.ix_(support, support)], 0.0
-            x = np.zeros(len(linear))
-            x[support] = np.linalg.solve(system, np.append(linear[support], 1.0))[:-1]
-            value = x @ matrix @ x - 2 * x @ linear
-            if x.min() >= 0 and value < lowest:
-                best, lowest = x, value
-    return best
-
-
-# In the last four an entry becomes zero on the way and comes back.
-@pytest.mark.parametrize("seed", [*range(20), 43, 167, 188, 275])
-def test_quadratic_programme_against_all_supports(seed):
-    rng = np.random.default_rng(seed)
-    factor = rng.normal(size=(9, 8))
-    matrix, linear = factor.T @ factor * 10.0 ** rng.integers(-2, 2), rng.normal(size=8) * 3
-    x = sfmc.simplex_qp(matrix, linear)
-    assert x.min() >= 0
-    assert x.sum() == pytest.approx(1, abs=1e-14)
-    np.testing.assert_allclose(x, best_of_all_supports(matrix, linear), atol=1e-9)
-    slope = matrix @ x - linear
-    assert (slope[x > 0].max() - slope.min()) <= 1e-12 * max(np.abs(matrix).max(), np.abs(linear).max())
-
-
-def test_quadratic_programme_where_it_is_flat():
-    np.testing.assert_allclose(sfmc.simplex_qp(np.full((4, 4), 3.7), np.full(4, 1.3)), 0.25, atol=1e-15)
-    np.testing.assert_array_equal(sfmc.simplex_qp(np.zeros((3, 3)), np.zeros(3)), np.full(3, 1 / 3))
-    np.testing.assert_array_equal(sfmc.simplex_qp(np.zeros((3, 3)), np.array([0.1, 0.3, 0.2])), [0, 1, 0])
-    np.testing.assert_array_equal(sfmc.simplex_qp(np.array([[2.0]]), np.array([5.0])), [1])
-    # a copy of the first entry takes half of its share
-    matrix, linear = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([2.0, 1.7])
-    x = sfmc.simplex_qp(matrix, linear)
-    copied = sfmc.simplex_qp(matrix[np.ix_([0, 0, 1], [0, 0, 1])], linear[[0, 0, 1]])
-    np.testing.assert_allclose(copied, [x[0] / 2, x[0] / 2, x[1]], atol=1e-12)
 
 
 def test_products_and_sums_of_graphs(graphs):
@@ -160,7 +120,7 @@ def test_passes_of_the_original_program(published):
     for before, after in list(pairwise(path))[::3]:
         learned = structured_graph(sfmc.fuse(graphs, before), len(np.unique(classes))).graph
         linear = np.array([sfmc.inner_product(graph, learned) for graph in graphs])
-        exact = sfmc.simplex_qp(products, linear)
+        exact = simplex_qp(products, linear)
         np.testing.assert_allclose(exact, after, atol=1e-4)
         values = [x @ products @ x - 2 * x @ linear for x in (exact, after)]
         assert values[0] <= values[1] + 1e-12

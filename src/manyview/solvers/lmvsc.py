@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from manyview.engines import RowThreads
 from manyview.graphs import leading_singular_vectors
 from manyview.graphs.laplacian import inverse_sqrt
-from manyview.solvers._simplex_qp import solve_rows
+from manyview.proximal.quadratic import simplex_qp_rows
 
 OnPass = Callable[[int, float], None]
 
@@ -89,7 +89,7 @@ def represent(
     def block(rows: slice) -> int:
         targets, squares = _products(view[rows], centred, origin)
         coefficients[rows] = _minimize_on_plane(targets, inverse)
-        steps = solve_rows(
+        steps = simplex_qp_rows(
             gram, targets, ridge, squares + gram.diagonal().max(), float(tol), int(max_iter),
             coefficients[rows], values[rows], gaps[rows],
         )  # fmt: skip

@@ -22,15 +22,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from manyview.graphs.structured import Variant, structured_graph
+from manyview.proximal import simplex_qp
 
 OnPass = Callable[[int, float], None]
-
-# Relative to the largest entries of the problem: gradients and curvatures below this are rounding.
-_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -81,65 +78,6 @@ def gram(graphs: Sequence[sp.csr_array]) -> np.ndarray:
 def weight_step(products: np.ndarray, graphs: Sequence[sp.csr_array], learned: sp.csr_array) -> np.ndarray:
     """α-step: ``argmin_α |Σ_v α_v B_v - P|²  s.t.  α >= 0, Σα = 1``, given ``A``."""
     return simplex_qp(products, np.array([inner_product(graph, learned) for graph in graphs]))
-
-
-def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    """``argmin_x xᵀAx - 2xᵀs  s.t.  x >= 0, Σx = 1`` for a small positive semi-definite A, by active sets.
-
-    Where A is flat the minimum is not unique: of two equal views, say. There, ``x`` keeps to equal shares, as with a
-    vanishing ridge.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (V, V)
-        A, symmetric.
-    linear : ndarray of shape (V,)
-        s.
-
-    Returns
-    -------
-    ndarray of shape (V,)
-        x, exact but for rounding, with exact zeros.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> simplex_qp(np.eye(3), np.array([0.5, 0.8, -0.2]))  # the projection onto the simplex
-    array([0.35, 0.65, 0.  ])
-    """
-    size = len(linear)
-    rounding = _ROUNDING * max(float(np.abs(matrix).max()), float(np.abs(linear).max()), 1e-300)
-    x, free = np.full(size, 1 / size), np.ones(size, dtype=bool)
-    for _ in range(20 * size):  # far more than it takes: the objective falls, so no set of free entries comes twice
-        step = np.zeros(size)
-        step[free] = _free_minimum(matrix[np.ix_(free, free)], linear[free], rounding) - x[free]
-        blocked = free & (x + step <= 0)
-        if blocked.any():  # as far as the first entry that becomes zero
-            reach = np.divide(x, -step, out=np.full(size, np.inf), where=blocked)
-            first = int(np.argmin(reach))
-            x = x + reach[first] * step
-            free[first] = False
-            x[~free] = 0.0
-            continue
-        x = x + step
-        slope = matrix @ x - linear
-        gain = np.where(free, 0.0, slope[free].mean() - slope)
-        if gain.max() <= rounding:
-            break
-        free[int(np.argmax(gain))] = True
-    return x / x.sum()
-
-
-def _free_minimum(matrix: np.ndarray, linear: np.ndarray, rounding: float) -> np.ndarray:
-    """``argmin_x xᵀAx - 2xᵀs  s.t.  Σx = 1``; where there is none, a point far out on the way down."""
-    even = np.full(len(linear), 1 / len(linear))
-    # In coordinates around equal shares, without the direction in which the sum changes.
-    downhill = linear - matrix @ even
-    centred = matrix - matrix.mean(axis=0)
-    curvature, directions = scipy.linalg.eigh(centred - centred.mean(axis=1, keepdims=True))
-    slope = directions.T @ (downhill - downhill.mean())
-    slope[np.abs(slope) <= rounding] = 0.0  # flat: stay
-    return even + directions @ (slope / np.maximum(curvature, rounding))
 
 
 def run(
