@@ -241,3 +241,11 @@ def test_the_methods_of_the_paper_are_all_there():
         "TBGL", "s-CLR", "Co-train", "Co-reg", "SwMC", "MVGL", "MVSC", "RDEKM", "SMSC", "AMGL", "MLAN", "LMVSC",
         "ETLMSC", "SFMC",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if "scaling" in m.estimator(2).get_params()])
+def test_scaling_is_done_before_anything_else(name, blobs):
+    spoilt = [np.column_stack([view * (10.0 ** np.arange(6)), np.ones(90)]) for view in blobs]
+    scaled = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in spoilt]
+    expected = make(name, scaling="none").fit(scaled).labels_
+    np.testing.assert_array_equal(make(name, scaling="unit").fit(spoilt).labels_, expected)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors, print_pass
 from manyview.exceptions import warn_user
-from manyview.graphs import graph_component_labels, neighbor_graph
+from manyview.graphs import SCALERS, graph_component_labels, neighbor_graph
 from manyview.graphs.scaling import scale_unit_rows
 from manyview.solvers import amgl
 from manyview.solvers._weights import shares
@@ -40,6 +40,9 @@ class AMGL(MultiViewClusterer):
         Number of clusters.
     n_neighbors : int, default=5
         Samples that each sample is connected with. With 10, graphs fall into pieces less often.
+    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
+        suit texts.
     max_iter : int, default=100
         Passes at most; about ten are usual.
     tol : float, default=1e-8
@@ -114,6 +117,7 @@ class AMGL(MultiViewClusterer):
         n_clusters: int,
         *,
         n_neighbors: int = 5,
+        scaling: str = "none",
         max_iter: int = 100,
         tol: float = 1e-8,
         row_normalize: bool = False,
@@ -124,6 +128,7 @@ class AMGL(MultiViewClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.row_normalize = row_normalize
@@ -134,7 +139,7 @@ class AMGL(MultiViewClusterer):
 
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
-        graphs = [neighbor_graph(view, k) for view in views]
+        graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views]
         found = amgl.run(
             graphs,
             self.n_clusters,

@@ -25,8 +25,8 @@ class CoRegularizedSpectral(MultiViewClusterer):
     on the common embedding, or on all of them side by side.
 
     Use it when the views are about equally good and a single spectral clustering of each makes sense. All views count
-    the same, so a view that is mere noise does harm. Features should be scaled beforehand where their units differ;
-    this is not done here.
+    the same, so a view that is mere noise does harm. Where the features of a view differ in their units, those with
+    large values decide, unless they are scaled.
 
     Parameters
     ----------
@@ -40,6 +40,9 @@ class CoRegularizedSpectral(MultiViewClusterer):
         How much agreement counts compared with a view's own kernel. The authors' program has 0.5; the grid worth trying
         is 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.5 and 1. Beyond 1, agreement is all that counts, and the views' own
         structure is lost. With "pairwise", the pull grows with the number of the other views.
+    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
+        suit texts.
     max_iter : int, default=30
         Sweeps over all views at most.
     tol : float, default=1e-6
@@ -119,6 +122,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
         *,
         variant: str = "centroid",
         agreement_weight: float = 0.5,
+        scaling: str = "none",
         max_iter: int = 30,
         tol: float = 1e-6,
         readout_view: int | str | None = None,
@@ -130,6 +134,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
         self.n_clusters = n_clusters
         self.variant = variant
         self.agreement_weight = agreement_weight
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.readout_view = readout_view
@@ -141,7 +146,10 @@ class CoRegularizedSpectral(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         readout = readout_index(self.readout_view, views)
         learned = co_regularized.run(
-            [np.asarray(normalize_graph(kernel)) for kernel in gaussian_kernels("CoRegularizedSpectral", views)],
+            [
+                np.asarray(normalize_graph(kernel))
+                for kernel in gaussian_kernels("CoRegularizedSpectral", views, self.scaling)
+            ],
             self.n_clusters,
             variant=self.variant,
             weight=self.agreement_weight,

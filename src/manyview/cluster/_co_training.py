@@ -32,6 +32,9 @@ class CoTrainingSpectral(MultiViewClusterer):
     ----------
     n_clusters : int
         Number of clusters.
+    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
+        suit texts.
     max_iter : int, default=5
         Number of sweeps. All of them are made; there is no test of convergence.
     projection_factor : float, default=1.5
@@ -112,6 +115,7 @@ class CoTrainingSpectral(MultiViewClusterer):
         self,
         n_clusters: int,
         *,
+        scaling: str = "none",
         max_iter: int = 5,
         projection_factor: float = 1.5,
         readout_view: int | str | None = None,
@@ -121,6 +125,7 @@ class CoTrainingSpectral(MultiViewClusterer):
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
+        self.scaling = scaling
         self.max_iter = max_iter
         self.projection_factor = projection_factor
         self.readout_view = readout_view
@@ -132,7 +137,7 @@ class CoTrainingSpectral(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         readout = readout_index(self.readout_view, views)
         learned = co_training.run(
-            list(gaussian_kernels("CoTrainingSpectral", views)),
+            list(gaussian_kernels("CoTrainingSpectral", views, self.scaling)),
             min(ceil(self.projection_factor * self.n_clusters - 1e-9), views.n_samples),  # 2.2 * 25 is above 55
             max_iter=self.max_iter,
             on_pass=_print_sweep if self.verbose else None,

@@ -11,7 +11,7 @@ import numpy as np
 from manyview._memory import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of, print_pass
 from manyview.exceptions import OrderDependenceWarning, ViewsError, warn_user
-from manyview.graphs import gaussian_kernel, largest_eigenvectors
+from manyview.graphs import SCALERS, gaussian_kernel, largest_eigenvectors
 from manyview.graphs.components import relabel_by_first
 from manyview.graphs.scaling import scale_unit_rows
 from manyview.solvers import etlmsc
@@ -53,6 +53,9 @@ class ETLMSC(MultiViewClusterer):
     penalty_growth : float, default=2.0
         Its factor from pass to pass, at least 1. Results depend on both: the penalty grows so fast that the minimum of
         the objective is not reached. At 1 it is, after many passes.
+    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
+        suit texts.
     max_iter : int, default=200
         Passes at most.
     tol : float, default=1e-6
@@ -144,6 +147,7 @@ class ETLMSC(MultiViewClusterer):
         tensor_axis: str = "rows",
         initial_penalty: float = 0.01,
         penalty_growth: float = 2.0,
+        scaling: str = "none",
         max_iter: int = 200,
         tol: float = 1e-6,
         n_init: int = 10,
@@ -157,6 +161,7 @@ class ETLMSC(MultiViewClusterer):
         self.tensor_axis = tensor_axis
         self.initial_penalty = initial_penalty
         self.penalty_growth = penalty_growth
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -177,7 +182,7 @@ class ETLMSC(MultiViewClusterer):
         self._warn_of_order(n_views)
         transitions = np.empty((n_views, n, n))
         for v, view in enumerate(views):
-            transitions[v] = etlmsc.transition_matrix(gaussian_kernel(view))
+            transitions[v] = etlmsc.transition_matrix(gaussian_kernel(SCALERS[self.scaling](view)))
         essential = etlmsc.run(
             transitions,
             self.error_weight / n,

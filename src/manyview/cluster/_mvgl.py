@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from manyview._memory import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, print_pass
-from manyview.graphs import neighbor_graph, read_graph_clusters, symmetrize
+from manyview.graphs import SCALERS, neighbor_graph, read_graph_clusters, symmetrize
 from manyview.graphs.spectrum import drop_weak_edges
 from manyview.solvers import mvgl
 from manyview.views import Views
@@ -42,6 +42,9 @@ class MVGL(MultiViewClusterer):
     connectivity_weight : float, default=1.0
         First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected, and starts
         here again for every view and in every pass.
+    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
+        suit texts.
     max_iter : int, default=30
         Passes at most. Each learns the graph of all views and then the weights.
     tol : float, default=1e-3
@@ -130,6 +133,7 @@ class MVGL(MultiViewClusterer):
         local: bool = True,
         negative_weights: bool = True,
         connectivity_weight: float = 1.0,
+        scaling: str = "none",
         max_iter: int = 30,
         tol: float = 1e-3,
         view_sizes: int | Sequence[int] | None = None,
@@ -141,6 +145,7 @@ class MVGL(MultiViewClusterer):
         self.local = local
         self.negative_weights = negative_weights
         self.connectivity_weight = connectivity_weight
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.view_sizes = view_sizes
@@ -157,7 +162,7 @@ class MVGL(MultiViewClusterer):
                 f"{n} samples and {n_views} views",
                 "Use local=True.",
             )
-        neighbours = [neighbor_graph(view, k, symmetric=False) for view in views]
+        neighbours = [neighbor_graph(SCALERS[self.scaling](view), k, symmetric=False) for view in views]
         initial = [symmetrize(graph) for graph in neighbours]
         all_edges = None if self.local else _all_pairs(n)
         learned_views = [

@@ -11,7 +11,7 @@ import numpy as np
 from manyview._memory import check_memory
 from manyview.cluster._base import interval
 from manyview.exceptions import ViewsError
-from manyview.graphs import gaussian_kernel
+from manyview.graphs import SCALERS, gaussian_kernel
 from manyview.views import Views
 
 # The rule of the parameter ``readout_view``.
@@ -21,8 +21,8 @@ READOUT_VIEW: list[Any] = [None, interval(Integral, 0, None, "left"), str]
 _TEMPORARY = 4
 
 
-def gaussian_kernels(who: str, views: Views) -> Iterator[np.ndarray]:
-    """The Gaussian kernel of one view after the other; a ``MemoryError`` if there is no room for all of them."""
+def gaussian_kernels(who: str, views: Views, scaling: str) -> Iterator[np.ndarray]:
+    """The Gaussian kernel of one scaled view after the other; a ``MemoryError`` if there is no room for all of them."""
     n, n_views = views.n_samples, len(views)
     check_memory(
         who,
@@ -31,7 +31,7 @@ def gaussian_kernels(who: str, views: Views) -> Iterator[np.ndarray]:
         "Use InvariantTBGL, whose memory grows with the samples, not with their square.",
     )
     for view in views:
-        yield gaussian_kernel(view)
+        yield gaussian_kernel(SCALERS[scaling](view))
 
 
 def readout_index(readout_view: int | str | None, views: Views) -> int | None:

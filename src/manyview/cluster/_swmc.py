@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, print_pass
-from manyview.graphs import neighbor_graph, read_graph_clusters
+from manyview.graphs import SCALERS, neighbor_graph, read_graph_clusters
 from manyview.graphs.spectrum import drop_weak_edges
 from manyview.solvers import swmc
 from manyview.views import Views
@@ -35,6 +35,9 @@ class SwMC(MultiViewClusterer):
     connectivity_weight : float, default=1.0
         First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected, and starts
         here again in every pass.
+    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
+        suit texts.
     max_iter : int, default=50
         Passes at most. Each learns a graph and then the weights of the views.
     tol : float, default=1e-8
@@ -112,6 +115,7 @@ class SwMC(MultiViewClusterer):
         *,
         n_neighbors: int = 10,
         connectivity_weight: float = 1.0,
+        scaling: str = "none",
         max_iter: int = 50,
         tol: float = 1e-8,
         view_sizes: int | Sequence[int] | None = None,
@@ -121,6 +125,7 @@ class SwMC(MultiViewClusterer):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.connectivity_weight = connectivity_weight
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.view_sizes = view_sizes
@@ -130,7 +135,7 @@ class SwMC(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
         learned = swmc.run(
-            [drop_weak_edges(neighbor_graph(view, k)) for view in views],
+            [drop_weak_edges(neighbor_graph(SCALERS[self.scaling](view), k)) for view in views],
             self.n_clusters,
             weight=self.connectivity_weight,
             max_iter=self.max_iter,
