@@ -32,7 +32,7 @@ class AMGL(MultiViewClusterer):
     Use it as a quick baseline with nothing to tune: it is spectral clustering with weights, and one bad view among good
     ones is held down. Do not use it when some view is in ``n_clusters`` pieces or more for reasons of its own
     (duplicates, outliers, few neighbours): that view fits perfectly and takes over, which a ``ConvergenceWarning``
-    reports. Features are not scaled, so within a view those with large values decide.
+    reports. Where the features of a view differ in their units, those with large values decide, unless they are scaled.
 
     Parameters
     ----------

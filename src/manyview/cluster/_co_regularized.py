@@ -145,11 +145,9 @@ class CoRegularizedSpectral(MultiViewClusterer):
 
     def _fit(self, views: Views) -> None:
         readout = readout_index(self.readout_view, views)
+        kernels = gaussian_kernels("CoRegularizedSpectral", views, self.scaling)
         learned = co_regularized.run(
-            [
-                np.asarray(normalize_graph(kernel))
-                for kernel in gaussian_kernels("CoRegularizedSpectral", views, self.scaling)
-            ],
+            [np.asarray(normalize_graph(kernel)) for kernel in kernels],
             self.n_clusters,
             variant=self.variant,
             weight=self.agreement_weight,

@@ -26,7 +26,8 @@ class CoTrainingSpectral(MultiViewClusterer):
 
     Use it when every view can tell the clusters apart on its own, if noisily. A view that is mere noise spoils the
     others, as all views count the same. No objective is optimised, and more sweeps are not better: the authors' results
-    peak after a few. Features should be scaled beforehand where their units differ; this is not done here.
+    peak after a few. Where the features of a view differ in their units, those with large values decide, unless they
+    are scaled.
 
     Parameters
     ----------

@@ -92,8 +92,8 @@ class ETLMSC(MultiViewClusterer):
     Notes
     -----
     Time O(V·n²·d) for the kernels and O(V·n²·(V + log n)) per pass; memory five arrays of V·n² numbers, so n is limited
-    to some thousands. Features are not scaled; as the width of each kernel is the median distance of its view, the unit
-    of a view does not matter.
+    to some thousands. As the width of each kernel is the median distance of its view, the unit of a view does not
+    matter.
 
     Differences from the authors' program. When the transformed axis has an odd length, it shrinks one pair of Fourier
     slices twice; with an even length, the essential tensor is the same to 1e-9. It takes the eigenvectors whose

@@ -72,8 +72,8 @@ class SwMC(MultiViewClusterer):
     Notes
     -----
     Time O(n²·d) for the neighbours and O(n·k·V·K) per Lanczos step, with some ten eigenproblems per pass; memory
-    O(n·k·V²), as an edge that is in no neighbour graph is never learned. Views need no scaling: the weights of a
-    neighbour graph do not change when a view is multiplied by a number.
+    O(n·k·V²), as an edge that is in no neighbour graph is never learned. The weights of a neighbour
+    graph do not change when a view is multiplied by a number.
 
     The authors' program draws the first view weights at random, and its results move with them; here, they are equal.
     It takes graphs as given and learns self-loops where they have any, as the usual neighbour graph has for duplicates
