@@ -170,8 +170,8 @@ class AMGL(MultiViewClusterer):
             pieces, _ = graph_component_labels(graphs[heaviest])
             if pieces >= self.n_clusters > graph_component_labels(sp.csr_array(sum(graphs)))[0]:
                 warn_user(
-                    f"The neighbour graph of view {names[heaviest]!r} has {pieces} components, n_clusters="
-                    f"{self.n_clusters} or more, so that this view has taken over: its weight is "
+                    f"The neighbour graph of view {names[heaviest]!r} has {pieces} components, and n_clusters="
+                    f"{self.n_clusters} need no more, so it fits perfectly and has taken over: its weight is "
                     f"{weights[heaviest]:.4f}. More than n_neighbors={self.n_neighbors} may connect it.",
                     ConvergenceWarning,
                 )

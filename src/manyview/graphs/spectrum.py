@@ -22,6 +22,9 @@ SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (
 _NO_EDGE = 1e-10
 # Up to this size a dense decomposition is as fast as Lanczos' method, and it cannot fail.
 _DENSE_SIZE = 400
+# Lanczos' method is given up after so many restarts: up to the other size, a dense decomposition is faster than more.
+_RESTARTS = 100
+_LARGE_SIZE = 5000
 
 
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
@@ -66,17 +69,28 @@ def largest_eigenvectors(
     """
     n = matrix.shape[0]
     if n > _DENSE_SIZE and 3 * n_vectors < n:
-        try:
-            values, vectors = spla.eigsh(
-                matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=min(n, max(2 * n_vectors + 1, 40))
-            )
-        except spla.ArpackNoConvergence:
-            pass  # eigenvalues too close to each other; the dense decomposition does not mind
-        else:
-            order = np.argsort(-values, kind="stable")
-            return values[order], vectors[:, order]
+        found = _lanczos(matrix, n_vectors, max(2 * n_vectors + 1, 40), _RESTARTS, start)
+        if found is None and n > _LARGE_SIZE:
+            found = _lanczos(matrix, n_vectors, 4 * n_vectors + 100, 10 * _RESTARTS, start)
+        if found is not None:
+            return found
     values, vectors = some_eigenvectors(_dense(matrix), n - n_vectors, n - 1)
     return values[::-1], vectors[:, ::-1]
+
+
+def _lanczos(
+    matrix: SquareMatrix, n_vectors: int, width: int, restarts: int, start: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Lanczos' method; None if eigenvalues are so close to each other that it does not get there."""
+    n = matrix.shape[0]
+    try:
+        values, vectors = spla.eigsh(
+            matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=min(n, width), maxiter=restarts
+        )
+    except spla.ArpackNoConvergence:
+        return None
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]
 
 
 def largest_eigenvectors_by_part(
