@@ -12,6 +12,7 @@ from manyview.graphs import (
     largest_eigenvectors_by_part,
     neighbor_graph,
     normalize_graph,
+    spectrum,
     symmetrize,
 )
 from manyview.graphs.laplacian import edge_costs, some_eigenvectors
@@ -109,16 +110,24 @@ def test_lapack_giving_up_is_survived(monkeypatch):
     np.testing.assert_allclose(matrix @ vectors, vectors * values)
 
 
-def test_lanczos_giving_up_is_survived(monkeypatch):
-    def gives_up(*args, **options):
-        raise spla.ArpackNoConvergence("no convergence", np.zeros(0), np.zeros((0, 0)))
+@pytest.mark.parametrize("size", ["small enough to be dense", "large"])
+def test_lanczos_giving_up_is_survived(monkeypatch, size):
+    original = spla.eigsh
+
+    def gives_up(*args, which, **options):
+        if which == "LA":
+            raise spla.ArpackNoConvergence("no convergence", np.zeros(0), np.zeros((0, 0)))
+        return original(*args, which=which, **options)
 
     graph = normalize_graph(neighbor_graph(points(500), 8))
     expected = largest_eigenvectors(graph, 3)
     monkeypatch.setattr(spla, "eigsh", gives_up)
+    if size == "large":
+        monkeypatch.setattr(spectrum, "_LARGE_SIZE", 450)
+        monkeypatch.setattr(spectrum, "_dense", None)  # not called
     found = largest_eigenvectors(graph, 3)
-    np.testing.assert_allclose(found[0], expected[0], atol=1e-10)
-    np.testing.assert_allclose(projector(found[1]), projector(expected[1]), atol=1e-7)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-7)
+    np.testing.assert_allclose(projector(found[1]), projector(expected[1]), atol=1e-5)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.sparse.csgraph import connected_components
 
-from manyview.graphs.laplacian import inverse_sqrt, some_eigenvectors
+from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors, some_eigenvectors
 
 SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (n, n)
 
@@ -22,9 +22,11 @@ SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (
 _NO_EDGE = 1e-10
 # Up to this size a dense decomposition is as fast as Lanczos' method, and it cannot fail.
 _DENSE_SIZE = 400
-# Lanczos' method is given up after so many restarts: up to the other size, a dense decomposition is faster than more.
+# Lanczos' method is given up after so many restarts: up to the other size, a dense decomposition is faster than more,
+# and above, iterating with a block of vectors, to this relative accuracy at best.
 _RESTARTS = 100
 _LARGE_SIZE = 5000
+_BLOCK_TOLERANCE = 1e-8
 
 
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
@@ -69,28 +71,38 @@ def largest_eigenvectors(
     """
     n = matrix.shape[0]
     if n > _DENSE_SIZE and 3 * n_vectors < n:
-        found = _lanczos(matrix, n_vectors, max(2 * n_vectors + 1, 40), _RESTARTS, start)
+        found = _lanczos(matrix, n_vectors, start)
         if found is None and n > _LARGE_SIZE:
-            found = _lanczos(matrix, n_vectors, 4 * n_vectors + 100, 10 * _RESTARTS, start)
+            found = _by_blocks(matrix, n_vectors)
         if found is not None:
             return found
     values, vectors = some_eigenvectors(_dense(matrix), n - n_vectors, n - 1)
     return values[::-1], vectors[:, ::-1]
 
 
-def _lanczos(
-    matrix: SquareMatrix, n_vectors: int, width: int, restarts: int, start: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray] | None:
+def _lanczos(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
     """Lanczos' method; None if eigenvalues are so close to each other that it does not get there."""
     n = matrix.shape[0]
+    width = min(n, max(2 * n_vectors + 1, 40))
     try:
         values, vectors = spla.eigsh(
-            matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=min(n, width), maxiter=restarts
+            matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=width, maxiter=_RESTARTS
         )
     except spla.ArpackNoConvergence:
         return None
     order = np.argsort(-values, kind="stable")
     return values[order], vectors[:, order]
+
+
+def _by_blocks(matrix: SquareMatrix, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Block iteration, which always ends, if with directions at the cut that are mixed with their neighbours."""
+    n = matrix.shape[0]
+    lowest = spla.eigsh(matrix, 1, which="SA", v0=_start_vector(n, None), tol=0.01, return_eigenvectors=False)[0]
+    shift = 1.1 * max(-float(lowest), 0.0)  # makes the matrix positive semi-definite
+    values, vectors = leading_eigenvectors(
+        lambda x: matrix @ x + shift * x, n, n_vectors, tol=_BLOCK_TOLERANCE, max_iter=_RESTARTS
+    )
+    return values - shift, vectors
 
 
 def largest_eigenvectors_by_part(
