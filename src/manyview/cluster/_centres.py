@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from manyview.graphs.anchors import select_spread
 from manyview.views import Array
 
 # Centres are found from this many samples each, drawn at random, if there are more: they need to cover the data, and
@@ -21,20 +22,25 @@ def kmeans_centres(
     rng: np.random.RandomState,
     *,
     max_iter: int,
-    seeds: str = "k-means++",
+    seeds: str = "spread",
     n_init: int = 1,
 ) -> np.ndarray:
     """Centres of k-means, all different; if no more samples than ``n_centres`` differ, these samples.
 
-    ``seeds="k-means++"`` spreads the centres, outliers included; ``"random"`` starts from samples, and so follows the
-    density.
+    ``seeds="spread"`` starts from samples that cover the data, outliers included (greedy k-means++ on a sketch);
+    ``"random"`` from any samples, and so follows the density.
     """
     n = table.shape[0]
     if n > _ROWS_PER_CENTRE * n_centres:
         table = table[np.sort(rng.choice(n, _ROWS_PER_CENTRE * n_centres, replace=False))]
+    init: str | np.ndarray = seeds
+    if seeds == "spread":
+        first = table[select_spread([table], n_centres, np.random.default_rng(rng.randint(2**31)))]
+        init = first if isinstance(first, np.ndarray) else first.toarray()
+        n_centres, n_init = len(init), 1  # fewer if no more samples differ
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different samples than centres
-        found = KMeans(n_centres, init=seeds, n_init=n_init, max_iter=max_iter, random_state=rng).fit(table)
+        found = KMeans(n_centres, init=init, n_init=n_init, max_iter=max_iter, random_state=rng).fit(table)
     centres = np.unique(found.cluster_centers_[np.unique(found.labels_)], axis=0)
     if len(centres) == n_centres:
         return centres
