@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.cluster._amgl import AMGL
+from manyview.cluster import AMGL
 from manyview.datasets import make_multiview
 from manyview.io import read_views
 from manyview.metrics import accuracy

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview import read_views
+from manyview.cluster import LMVSC, MVSC
 from manyview.cluster._centres import kmeans_centres
-from manyview.cluster._lmvsc import LMVSC
-from manyview.cluster._mvsc import MVSC
 from manyview.datasets import make_multiview
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError
 from manyview.metrics import accuracy

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from manyview import OrderDependenceWarning
+from manyview.cluster import ETLMSC
 from manyview.cluster._base import kmeans_labels
-from manyview.cluster._etlmsc import ETLMSC
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 from manyview.graphs import gaussian_kernel

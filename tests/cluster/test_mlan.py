@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.cluster._mlan import MLAN
+from manyview.cluster import MLAN
 from manyview.datasets import make_multiview
 from manyview.graphs import graph_component_labels
 from manyview.io import read_views

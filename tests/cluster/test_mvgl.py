@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manyview import _memory
-from manyview.cluster._mvgl import MVGL
+from manyview.cluster import MVGL
 from manyview.datasets import make_multiview
 
 

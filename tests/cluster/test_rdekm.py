@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.cluster._rdekm import RDEKM
+from manyview.cluster import RDEKM
 from manyview.datasets import make_multiview
 from manyview.io import read_views
 from manyview.metrics import accuracy

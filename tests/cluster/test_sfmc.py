@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.cluster._sfmc import SFMC
+from manyview.cluster import SFMC
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 from manyview.graphs import component_labels

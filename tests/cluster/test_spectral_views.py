@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from manyview import _memory
-from manyview.cluster._co_regularized import CoRegularizedSpectral
-from manyview.cluster._co_training import CoTrainingSpectral
+from manyview.cluster import CoRegularizedSpectral, CoTrainingSpectral
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 

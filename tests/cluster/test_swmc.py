@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from manyview.cluster._mvgl import MVGL
-from manyview.cluster._swmc import SwMC
+from manyview.cluster import MVGL, SwMC
 from manyview.datasets import make_multiview
 from manyview.exceptions import ReducedNeighborsWarning
 
