@@ -1,4 +1,4 @@
-"""The example and the README do what they say."""
+"""The examples and the README do what they say."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from manyview.cluster import available_methods
 from manyview.datasets import load_digits_views
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,6 +48,17 @@ def test_digits_example_writes_what_it_prints(tmp_path):
     assert all(0 < value <= 1 and value == round(value, 3) for value in confidence)
     mean = re.search(r"mean confidence +(\d\.\d{3})", printed)[1]
     assert float(mean) == pytest.approx(np.mean(confidence), abs=1.1e-3)  # both are rounded
+
+
+@pytest.mark.slow
+def test_comparison_runs_every_method():
+    command = [sys.executable, str(ROOT / "examples" / "compare.py"), "--samples", "200"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert lines[0] == "200 digits in 5 views, rows shuffled, one run with random_state=0"
+    scores = {line.split()[0]: float(line.split()[1]) for line in lines[2:]}
+    assert list(scores) == [method.name for method in available_methods()]
+    assert all(0.1 < acc <= 1 for acc in scores.values())
+    assert {line.split()[0] for line in lines if "depends on the order" in line} == {"TBGL", "ETLMSC"}
 
 
 @pytest.mark.slow
