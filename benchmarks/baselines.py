@@ -73,7 +73,9 @@ def grid(**choices: list) -> list[dict[str, object]]:
 OTHER_SETTINGS: dict[str, list[dict[str, object]]] = {
     "CLR": grid(n_neighbors=[5, 10, 15], scaling=["none", "max", "unit", "standardized"], symmetric=[True, False]),
     "CoTrainingSpectral": grid(max_iter=[1, 5, 20], readout_view=[None, 0, 1, 2]),
-    "CoRegularizedSpectral": grid(variant=["centroid", "pairwise"], agreement_weight=[0.01, 0.05, 0.5]),
+    "CoRegularizedSpectral": grid(
+        variant=["centroid", "pairwise"], agreement_weight=[0.01, 0.5], readout_view=[None, 0], n_init=[1, 10]
+    ),
     "MVGL": grid(n_neighbors=[5, 10, 15], local=[True, False]),
     "MVSC": grid(weight_exponent=[1.5, 4.0, 10.0], n_anchors=[50, 100], n_neighbors=[5, 8]),
     "RDEKM": grid(weighting=["samples", "views"], n_components=[None, 2, 5, 20]),

@@ -186,11 +186,25 @@ def _count_distinct_rows(arrays: Sequence[Array], at_least: int) -> int:
     return len(seen)
 
 
+def count_anchors(anchors: str | Sequence[int], n_anchors: float, n_samples: int, n_clusters: int) -> int:
+    """How many anchors :func:`choose_anchors` will choose: known, and checked, before anything is computed."""
+    if isinstance(anchors, str):
+        m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n_samples + 1e-9))
+        if m > n_samples:
+            raise ViewsError(f"n_anchors={n_anchors} is more than there are samples: n_samples={n_samples}.")
+        given = f"n_anchors={n_anchors} gives {m} anchors for n_samples={n_samples}"
+    else:
+        m = len(check_anchor_indices(anchors, n_samples))
+        given = f"anchors lists {m} samples"
+    if m <= n_clusters:
+        raise ViewsError(f"{given}; n_clusters={n_clusters} needs at least {n_clusters + 1}.")
+    return m
+
+
 def choose_anchors(
     views: Sequence[Array],
     anchors: str | Sequence[int],
-    n_anchors: float,
-    n_clusters: int,
+    n_anchors: int,
     random_state: int | np.random.RandomState | None,
     given_rows: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -198,21 +212,10 @@ def choose_anchors(
 
     ``given_rows`` are the rows that the samples had when the user listed anchors, where they have been sorted since.
     """
-    n = views[0].shape[0]
     if isinstance(anchors, str):
-        m = int(n_anchors) if isinstance(n_anchors, Integral) else max(2, int(n_anchors * n + 1e-9))
-        if m > n:
-            raise ViewsError(f"n_anchors={n_anchors} is more than there are samples: n_samples={n}.")
-        _check_enough_anchors(f"n_anchors={n_anchors} gives {m} anchors for n_samples={n}", m, n_clusters)
-        return ANCHOR_SELECTORS[anchors](views, m, random_state)
-    indices = check_anchor_indices(anchors, n)
-    _check_enough_anchors(f"anchors lists {len(indices)} samples", len(indices), n_clusters)
+        return ANCHOR_SELECTORS[anchors](views, n_anchors, random_state)
+    indices = check_anchor_indices(anchors, views[0].shape[0])
     return indices if given_rows is None else np.sort(np.argsort(given_rows)[indices])
-
-
-def _check_enough_anchors(given: str, n_anchors: int, n_clusters: int) -> None:
-    if n_anchors <= n_clusters:
-        raise ViewsError(f"{given}; n_clusters={n_clusters} needs at least {n_clusters + 1}.")
 
 
 def check_anchor_indices(anchors: Sequence[int], n_samples: int) -> np.ndarray:

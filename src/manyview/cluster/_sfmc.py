@@ -13,6 +13,7 @@ from manyview.cluster._base import (
     MultiViewClusterer,
     check_anchor_memory,
     choose_anchors,
+    count_anchors,
     interval,
     limit_neighbors,
     one_of,
@@ -163,16 +164,10 @@ class SFMC(MultiViewClusterer):
         self.verbose = verbose
 
     def _fit(self, views: Views) -> None:
+        m = count_anchors(self.anchors, self._number_of_anchors(views.n_samples), views.n_samples, self.n_clusters)
+        check_anchor_memory("SFMC", views, m, self.n_neighbors)
         scaled = [SCALERS[self.scaling](view) for view in views]
-        anchors = choose_anchors(
-            scaled,
-            self.anchors,
-            self._number_of_anchors(views.n_samples),
-            self.n_clusters,
-            self.random_state,
-            given_rows=views.sample_ids,
-        )
-        check_anchor_memory("SFMC", views, len(anchors), self.n_neighbors)
+        anchors = choose_anchors(scaled, self.anchors, m, self.random_state, given_rows=views.sample_ids)
         k = limit_neighbors(self.n_neighbors, len(anchors))
         graphs = [bipartite_graph(view, view[anchors], k) for view in scaled]
         fused = sfmc.run(

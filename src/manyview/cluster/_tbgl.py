@@ -11,7 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._memory import check_memory
-from manyview.cluster._base import Facts, MultiViewClusterer, choose_anchors, interval, limit_neighbors, one_of
+from manyview.cluster._base import (
+    Facts,
+    MultiViewClusterer,
+    choose_anchors,
+    count_anchors,
+    interval,
+    limit_neighbors,
+    one_of,
+)
 from manyview.exceptions import OrderDependenceWarning, warn_user
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_graph
 from manyview.solvers import published
@@ -184,14 +192,15 @@ class TBGL(MultiViewClusterer):
         self.verbose = verbose
 
     def _fit(self, views: Views) -> None:
-        scaled = [SCALERS[self.scaling](view) for view in views]
-        anchors = choose_anchors(scaled, self.anchors, self.n_anchors, self.n_clusters, self.random_state)
+        m = count_anchors(self.anchors, self.n_anchors, views.n_samples, self.n_clusters)
         check_memory(
             "TBGL",
-            _TENSORS * 8 * len(views) * views.n_samples * len(anchors),
-            f"{len(views)} views, {views.n_samples} samples and {len(anchors)} anchors",
-            "Choose a smaller n_anchors, or InvariantTBGL.",
+            _TENSORS * 8 * len(views) * views.n_samples * m,
+            f"{len(views)} views, {views.n_samples} samples and {m} anchors",
+            "Choose a smaller n_anchors, or use InvariantTBGL.",
         )
+        scaled = [SCALERS[self.scaling](view) for view in views]
+        anchors = choose_anchors(scaled, self.anchors, m, self.random_state)
         k = limit_neighbors(self.n_neighbors, len(anchors))
         self._warn_of_order(len(views))
 
