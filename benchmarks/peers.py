@@ -12,11 +12,12 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 
-from manyview import InvariantTBGL, Views, clustering_scores
+from manyview import InvariantTBGL, Views, check_views, clustering_scores
 from manyview.cluster import AMGL, CoRegularizedSpectral, CoTrainingSpectral, SwMC
 from manyview.datasets import fetch_dataset, load_digits_views
 from manyview.graphs import SCALERS
@@ -73,7 +74,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", nargs="+", default=["digits", "MSRC-v5", "Handwritten4"])
     for name in parser.parse_args().datasets:
-        views = (load_digits_views() if name == "digits" else fetch_dataset(name)).shuffled(0)
+        given = (load_digits_views() if name == "digits" else fetch_dataset(name)).shuffled(0)
+        views = replace(check_views(given), labels=given.labels)  # floats, which the other packages expect
         n_clusters = len(np.unique(views.labels))
         print(f"\n{name}: {views.n_samples} samples, {len(views)} views, {n_clusters} clusters; rows shuffled, one run")
         print(f"{'':44s} {'seconds':>8s} {'ACC':>6s} {'NMI':>6s}")
