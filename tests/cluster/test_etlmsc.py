@@ -74,6 +74,17 @@ def test_order_of_samples(blobs):
 
 
 @quiet
+def test_along_the_views_k_means_brings_no_order_in():
+    """Noise, and a single run of k-means: its seeds decide, and they have to be the same samples."""
+    views = list(np.random.default_rng(0).normal(size=(3, 60, 4)))
+    model = ETLMSC(5, tensor_axis="views", error_weight=30, n_init=1, random_state=0)
+    labels = model.fit(views).labels_
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(60)
+        assert adjusted_rand_score(model.fit([view[order] for view in views]).labels_, labels[order]) == 1
+
+
+@quiet
 def test_too_low_a_price_of_errors_is_refused(blobs):
     with pytest.raises(ViewsError, match=r"error_weight=0\.1 makes an error of everything"):
         ETLMSC(3, error_weight=0.1).fit(blobs)

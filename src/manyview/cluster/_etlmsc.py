@@ -130,7 +130,7 @@ class ETLMSC(MultiViewClusterer):
         order_dependent=True,
         reference="Wu et al., IEEE TIP 2019",
     )
-    _sorts_samples: ClassVar[bool] = False
+    _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {"essential_walk_": (0, 1), "embedding_": (0,)}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "error_weight": [interval(Real, 0, None, "neither")],
@@ -169,6 +169,11 @@ class ETLMSC(MultiViewClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _sorts_samples(self) -> bool:  # type: ignore[override]
+        """Along the views no order of the samples matters, so k-means shall not bring one in."""
+        return self.tensor_axis == "views"
 
     def _fit(self, views: Views) -> None:
         n, n_views = views.n_samples, len(views)
