@@ -240,3 +240,11 @@ def test_outliers_of_one_view_move_less_than_with_squares(data):
         scores[weighting] = adjusted_rand_score(clean.labels[rest], other.labels[rest])
     assert scores["samples"] >= scores["views"]
     assert scores["samples"] > 0.9
+
+
+def test_a_cluster_that_is_given_a_sample_has_its_centre_there():
+    """Both centres are 0, all choose the first, and the second gets one of the farthest: its residual is gone."""
+    points = np.array([[-1.0], [1.0], [-2.0], [2.0]])
+    found = rdekm.run([points], np.array([0, 0, 1, 1]), 2, 1, max_iter=1)
+    assert np.bincount(found.labels).tolist() == [3, 1]
+    assert found.objective[0] == pytest.approx(1 + 1 + 2, rel=1e-4)
