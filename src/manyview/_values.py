@@ -19,8 +19,21 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "dtypes")
 
 
-def check_values(array: Any, where: str) -> Array:
-    """One view as finite float64, C-ordered or CSR; not constant."""
+def check_values(
+    array: Any, where: str, *, present: np.ndarray | None = None, first_row: int = 0, may_be_constant: bool = False
+) -> tuple[Array, np.ndarray | None]:
+    """One view as finite float64, C-ordered or CSR, and which of its rows are there (None: all).
+
+    Parameters
+    ----------
+    present : ndarray of bool, optional
+        False for rows whose values are not to be looked at. A row that is all NaN counts as missing, too. Missing rows
+        become zero.
+    first_row : int
+        The number of the first row, for the texts of errors.
+    may_be_constant : bool
+        Whether all rows may be equal, as a few new samples may.
+    """
     if is_frame(array):
         array = _frame_values(array, where)
     values = array.data if sp.issparse(array) and hasattr(array, "data") else array
@@ -48,12 +61,39 @@ def check_values(array: Any, where: str) -> Array:
         if not checked.has_canonical_format:
             checked = checked.copy()  # the arrays may be the user's
             checked.sum_duplicates()
-    _check_finite(checked, where)
-    if _is_constant(checked):
+    present = _present_rows(checked, present)
+    if present is not None:
+        checked = _without_rows(checked, ~present)
+    _check_finite(checked, where, first_row)
+    seen = checked if present is None else checked[present]
+    if not may_be_constant and _is_constant(seen):
+        n_seen = "every sample" if present is None else f"each of the {seen.shape[0]} samples that have it"
         raise ViewsError(
-            f"{where}: every sample has the same values, so it says nothing about them; leave this view out."
+            f"{where}: {n_seen} has the same values, so it says nothing about them; leave this view out."
         )
-    return checked
+    return checked, present
+
+
+def _present_rows(array: Array, present: np.ndarray | None) -> np.ndarray | None:
+    """Which rows are there: not those that are marked as missing, nor those that hold nothing but NaN."""
+    if isinstance(array, np.ndarray):
+        # The first column tells which rows to look at, so that a complete view costs next to nothing.
+        rows = np.flatnonzero(np.isnan(array[:, 0]))
+        gone = rows[np.isnan(array[rows]).all(axis=1)]
+        if gone.size:
+            present = np.ones(len(array), dtype=bool) if present is None else present.copy()
+            present[gone] = False
+    return None if present is None or present.all() else present
+
+
+def _without_rows(array: Array, rows: np.ndarray) -> Array:
+    """A copy with these rows zero."""
+    if isinstance(array, np.ndarray):
+        return np.where(rows[:, None], 0.0, array)
+    kept = ~np.repeat(rows, np.diff(array.indptr))
+    sizes = np.where(rows, 0, np.diff(array.indptr))
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(array.indptr.dtype)
+    return sp.csr_array((array.data[kept], array.indices[kept], indptr), shape=array.shape)
 
 
 def _frame_values(frame: Any, where: str) -> np.ndarray:
@@ -65,7 +105,7 @@ def _frame_values(frame: Any, where: str) -> np.ndarray:
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _check_finite(array: Array, where: str) -> None:
+def _check_finite(array: Array, where: str, first_row: int) -> None:
     values = array.data if sp.issparse(array) else array
     finite = np.isfinite(values)
     if finite.all():
@@ -76,13 +116,16 @@ def _check_finite(array: Array, where: str) -> None:
         entries = array.tocoo()
         first = np.array([entries.row[first[0]], entries.col[first[0]]])
     raise ViewsError(
-        f"{where}: contains {what}, first at row {first[0]}, column {first[1]}; {(~finite).sum()} of "
-        f"{np.prod(array.shape)} values are not finite. Impute or remove them first."
+        f"{where}: contains {what}, first at row {first_row + first[0]}, column {first[1]}; {(~finite).sum()} of "
+        f"{np.prod(array.shape)} values are not finite. Impute or remove them first. (A row that is NaN from end to end "
+        "says that the sample lacks this view.)"
     )
 
 
 def _is_constant(array: Array) -> bool:
     """Whether all rows are equal; reads the array once and copies nothing."""
+    if array.shape[0] == 0:
+        return True
     first = array[[0]]
     if sp.issparse(array):
         spread = np.asarray((array.max(axis=0) - array.min(axis=0)).todense())

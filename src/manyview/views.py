@@ -3,6 +3,7 @@
 A *view* is a 2-D array with one row per sample. All views of a dataset have the same rows in the same order and
 their own columns. :class:`Views` holds them with their names; :func:`check_views` turns what users have (lists,
 dicts, data frames, sparse matrices, one wide array) into clean ``float64`` views or says what is wrong with which.
+A sample may lack some of the views: ``present`` says which it has.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +37,9 @@ class Views:
         What each row is called.
     labels : array-like of shape (n_samples,), optional
         Known classes, for scoring. No estimator looks at them.
+    present : array-like of bool, shape (n_samples, n_views), optional
+        Which views each sample has; at least one. The values of a row that is not there are never looked at. None, also
+        if every sample has every view: nothing is missing.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class Views:
     names: tuple[str, ...] = ()
     sample_ids: np.ndarray | None = None
     labels: np.ndarray | None = None
+    present: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n_views = len(self.arrays)
@@ -79,6 +84,26 @@ class Views:
                         f"{field}: expected one value per sample, shape ({self.n_samples},), got {value.shape}."
                     )
                 object.__setattr__(self, field, value)
+        object.__setattr__(self, "present", self._check_present())
+
+    def _check_present(self) -> np.ndarray | None:
+        if self.present is None:
+            return None
+        present = np.asarray(self.present)
+        if present.shape != (self.n_samples, len(self)) or present.dtype.kind != "b":
+            raise ViewsError(
+                f"present: expected True or False for every sample and view, shape ({self.n_samples}, {len(self)}), "
+                f"got {present.dtype} of shape {present.shape}."
+            )
+        without = np.flatnonzero(~present.any(axis=1))
+        if without.size:
+            known = "" if self.sample_ids is None else f" ({self.sample_ids[without[0]]})"
+            more = "" if without.size == 1 else f", and {without.size - 1} more samples,"
+            raise ViewsError(
+                f"views: the sample in row {without[0]}{known}{more} has no view at all; nothing is known about it, so "
+                "leave it out."
+            )
+        return None if present.all() else present
 
     @property
     def n_samples(self) -> int:
@@ -106,7 +131,14 @@ class Views:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
         classes = "" if self.labels is None else f"; {len(np.unique(self.labels))} classes"
-        return f"Views({self.n_samples} samples; {sizes}{classes})"
+        missing = "" if self.present is None else f"; {1 - self.present.mean():.0%} missing"
+        return f"Views({self.n_samples} samples; {sizes}{classes}{missing})"
+
+    def has_view(self, view: int) -> np.ndarray | None:
+        """Which samples have this view; None if all have it."""
+        if self.present is None or self.present[:, view].all():
+            return None
+        return self.present[:, view]
 
     def take(self, rows: Any) -> Views:
         """Return the samples ``rows`` (indices or a mask) in that order, from every view."""
@@ -116,6 +148,7 @@ class Views:
             arrays=tuple(_take_rows(array, rows) for array in self.arrays),
             sample_ids=pick(self.sample_ids),
             labels=pick(self.labels),
+            present=pick(self.present),
         )
 
     def shuffled(self, random_state: int | np.random.RandomState | None = None) -> Views:
@@ -127,10 +160,14 @@ def check_views(
     views: Any,
     *,
     view_sizes: int | Sequence[int] | None = None,
+    present: Any = None,
+    zero_rows: Literal["values", "missing"] | Sequence[str] = "values",
     min_views: int = 1,
     min_samples: int = 2,
 ) -> Views:
     """Turn what users have into checked ``float64`` views.
+
+    A sample may lack some of the views, though not all: its row is NaN from end to end there, or ``present`` says so.
 
     Parameters
     ----------
@@ -140,13 +177,19 @@ def check_views(
     view_sizes : int or sequence of int, optional
         For *one* 2-D array that holds all views side by side: the number of columns of each view, or the number of
         views of (nearly) equal width.
+    present : array-like of bool, shape (n_samples, n_views), optional
+        Which views each sample has, if that is not told by rows of NaN.
+    zero_rows : {"values", "missing"} or sequence of str, default="values"
+        What a row of zeros means: values like all others, or, in all views or in those that are named, that the sample
+        lacks the view. For counts of words or events the latter is often what is meant.
     min_views, min_samples : int
         Fewer are an error.
 
     Returns
     -------
     Views
-        With C-ordered ``float64`` arrays; dense ones share memory with the input where nothing had to be changed.
+        With C-ordered ``float64`` arrays; dense ones share memory with the input where nothing had to be changed. Rows
+        of views that a sample lacks are zero; ``present`` tells them from others.
 
     Raises
     ------
@@ -161,6 +204,8 @@ def check_views(
     Views(3 samples; colour: 2, texture: 3)
     >>> check_views(np.random.rand(5, 7), view_sizes=[3, 4])
     Views(5 samples; view0: 3, view1: 4)
+    >>> check_views([np.array([[1.0, 2.0], [np.nan, np.nan], [5.0, 6.0]]), np.eye(3)])
+    Views(3 samples; view0: 2, view1: 3; 17% missing)
     """
     if view_sizes is not None:
         views = _split_columns(views, view_sizes, min_samples)
@@ -175,8 +220,36 @@ def check_views(
             f"views: expected at least {min_samples} samples, got n_samples={given.n_samples}"
             f"{' (1 sample)' if given.n_samples == 1 else ''}."
         )
-    checked = tuple(check_values(array, where) for where, array in zip(_places(given.names), given.arrays, strict=True))
-    return replace(given, arrays=checked)
+    if present is not None:
+        given = replace(given, present=present)
+    zero_views = _zero_views(zero_rows, given.names)
+    checked = []
+    known = np.ones((given.n_samples, len(given)), dtype=bool)
+    for v, (where, array) in enumerate(zip(_places(given.names), given.arrays, strict=True)):
+        has_view = given.has_view(v)
+        if given.names[v] in zero_views:
+            has_view = _nonzero_rows(array, where) if has_view is None else has_view & _nonzero_rows(array, where)
+        values, has_view = check_values(array, where, present=has_view)
+        checked.append(values)
+        known[:, v] = True if has_view is None else has_view
+    return replace(given, arrays=tuple(checked), present=known)
+
+
+def _zero_views(zero_rows: Any, names: Sequence[str]) -> Sequence[str]:
+    """Names of the views in which a row of zeros is a missing one."""
+    if isinstance(zero_rows, str):
+        if zero_rows not in ("values", "missing"):
+            raise ViewsError(f"zero_rows: expected 'values', 'missing' or names of views, got {zero_rows!r}.")
+        return names if zero_rows == "missing" else ()
+    unknown = [name for name in zero_rows if name not in names]
+    if unknown:
+        raise ViewsError(f"zero_rows: there is no view {unknown[0]!r}; the views are {', '.join(names)}.")
+    return list(zero_rows)
+
+
+def _nonzero_rows(array: Any, where: str) -> np.ndarray:
+    values, _ = check_values(array, where, may_be_constant=True)
+    return np.asarray(np.abs(values).sum(axis=1)).ravel() > 0
 
 
 def _as_views(views: Any) -> Views:

@@ -82,6 +82,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     facts: ClassVar[Facts]
     min_views: ClassVar[int] = 2
+    _takes_missing_views: ClassVar[bool] = False
     _sorts_samples: ClassVar[bool] = True
     _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {}
 
@@ -126,6 +127,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         """
         self._validate_params()
         checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views)
+        if not self._takes_missing_views:
+            check_complete(type(self).__name__, checked)
         check_n_clusters(checked, self.n_clusters)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
         # any machine. The solvers run threads of their own, over rows.
@@ -161,11 +164,24 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
+def check_complete(who: str, views: Views) -> None:
+    """Refuse samples that lack a view."""
+    for v, name in enumerate(views.names):
+        present = views.has_view(v)
+        if present is not None:
+            raise ViewsError(
+                f"views[{name!r}]: {who} needs every view of every sample, but {(~present).sum()} of "
+                f"{views.n_samples} samples lack this one, the first in row {np.argmin(present)}. InvariantTBGL can do "
+                "without; or leave these samples out, or fill them in."
+            )
+
+
 def check_n_clusters(views: Views, n_clusters: int) -> None:
     """There must be at least as many different samples as clusters."""
     if n_clusters > views.n_samples:
         raise ViewsError(f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}.")
-    distinct = _count_distinct_rows(views.arrays, at_least=n_clusters)
+    arrays = views.arrays if views.present is None else (*views.arrays, views.present.astype(float))
+    distinct = _count_distinct_rows(arrays, at_least=n_clusters)
     if distinct < n_clusters:
         raise ViewsError(
             f"n_clusters={n_clusters} is more than there are different samples: all but {distinct} of the "
