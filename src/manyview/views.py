@@ -235,6 +235,25 @@ def check_views(
     return replace(given, arrays=tuple(checked), present=known)
 
 
+def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None) -> Views:
+    """Sort out the containers of samples that are to be looked at block by block; see :func:`check_block`."""
+    return _as_views(views if view_sizes is None else _split_columns(views, view_sizes, 1))
+
+
+def check_block(views: Views, rows: slice) -> Views:
+    """Some rows of the views, their values checked; they may be constant."""
+    block = views.take(rows)
+    known = np.ones((block.n_samples, len(block)), dtype=bool)
+    checked = []
+    for v, (where, array) in enumerate(zip(_places(block.names), block.arrays, strict=True)):
+        values, has_view = check_values(
+            array, where, present=block.has_view(v), first_row=rows.start, may_be_constant=True
+        )
+        checked.append(values)
+        known[:, v] = True if has_view is None else has_view
+    return replace(block, arrays=tuple(checked), present=known)
+
+
 def _zero_views(zero_rows: Any, names: Sequence[str]) -> Sequence[str]:
     """Names of the views in which a row of zeros is a missing one."""
     if isinstance(zero_rows, str):
@@ -258,11 +277,11 @@ def _as_views(views: Any) -> Views:
         return views
     if isinstance(views, str | bytes):
         raise ViewsError(f"views: expected arrays, got the text {views!r}. To read a file: manyview.read_views(path).")
-    if isinstance(views, Mapping) and not _is_table(views):  # scipy's DOK matrices are mappings, too
+    if isinstance(views, Mapping) and not is_table(views):  # scipy's DOK matrices are mappings, too
         names, arrays = tuple(str(name) for name in views), tuple(views.values())
     elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim != 2:
         raise ViewsError(f"views: expected a list of arrays, got an object array of shape {views.shape}.")
-    elif _is_table(views) or (isinstance(views, Sequence) and len(views) > 0 and np.isscalar(views[0])):
+    elif is_table(views) or (isinstance(views, Sequence) and len(views) > 0 and np.isscalar(views[0])):
         shape = getattr(views, "shape", np.shape(views))
         raise ViewsError(
             f"views: expected several views, got one array of shape {tuple(shape)}. "
@@ -279,7 +298,7 @@ def _as_views(views: Any) -> Views:
 
 
 def _to_array(view: Any, where: str) -> Any:
-    if _is_table(view):
+    if is_table(view):
         return view
     try:
         return np.asarray(view)
@@ -287,13 +306,13 @@ def _to_array(view: Any, where: str) -> Any:
         raise ViewsError(f"{where}: the rows have different lengths; expected a 2-D array.") from error
 
 
-def _is_table(value: Any) -> bool:
+def is_table(value: Any) -> bool:
     """Whether the value is one array, sparse matrix or data frame (and not a list of them)."""
     return sp.issparse(value) or isinstance(value, np.ndarray) or (hasattr(value, "iloc") and hasattr(value, "shape"))
 
 
 def _is_list_of_tables(value: Any) -> bool:
-    return isinstance(value, Sequence) and len(value) > 0 and _is_table(value[0])
+    return isinstance(value, Sequence) and len(value) > 0 and is_table(value[0])
 
 
 def _common_index(views: Views) -> np.ndarray | None:
@@ -316,7 +335,7 @@ def _common_index(views: Views) -> np.ndarray | None:
 
 def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> list[Any]:
     """Cut one wide table into views."""
-    if not _is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table)):
+    if not is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table)):
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
     table = table.to_numpy() if is_frame(table) else table
     try:

@@ -9,18 +9,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
+from manyview.cluster._new_samples import FittedViews, place_blocks
+from manyview.cluster._pool import neighbor_columns, pool_views, scale_views, solver_lists, with_every_view
 from manyview.engines import LocalRows
 from manyview.exceptions import ViewsError, warn_user
-from manyview.graphs import SCALERS, CanonicalOrder, canonical_order, choose_scaling, nearest_lists, unit_variance
+from manyview.graphs import SCALERS, canonical_order
 from manyview.graphs.anchors import select_spread
 from manyview.graphs.components import connect_clusters, relabel_by_first
 from manyview.solvers import invariant
 from manyview.solvers._components import learned_graph
-from manyview.views import Array, Views
+from manyview.views import Views
 
 # A labelling that shares less than this with the one a batch of members before is not settled.
 _SETTLED = 0.95
@@ -30,7 +34,7 @@ _GRAPH_NEIGHBORS = 10
 _LIST_LENGTH = 2
 
 
-class InvariantTBGL(MultiViewClusterer):
+class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
     """Clusters from an ensemble of bipartite graphs that all views support together.
 
     The method of choice for data of one's own. Samples and views are first brought into an order that follows from
@@ -123,6 +127,7 @@ class InvariantTBGL(MultiViewClusterer):
         uses_kmeans=True,
         reference="this package",
     )
+    _takes_missing_views: ClassVar[bool] = True
     _sorts_samples: ClassVar[bool] = False  # it sorts them itself, and the views too
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -161,50 +166,101 @@ class InvariantTBGL(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         settings = self._settings()
         wanted = scaling_names(self.scaling, views)
-        order = canonical_order(views.arrays, wanted)
-        names, scaled = scale(views, wanted, order)
-        pool = select_spread(scaled, self._pool_size(views.n_samples), np.random.default_rng(settings.seed))
-        columns, lists = neighbor_columns(scaled, names, pool, order.twin, settings, self.n_jobs)
+        order = canonical_order(views.arrays, wanted, views.present)
+        scaled = scale_views(views, wanted, order)
+        rng = np.random.default_rng(settings.seed)
+        pool = select_spread([view.values for view in scaled], self._pool_size(views.n_samples), rng)
+        pool = with_every_view(pool, scaled)
+        length = _LIST_LENGTH * max(_GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in settings.kinds))
+        pools = pool_views(scaled, pool, length)
+        lists = solver_lists(scaled, len(pool))
+        columns = neighbor_columns(scaled, pools, order.twin, self.n_jobs)
         rows = LocalRows(columns, self.n_jobs)
 
-        state, consensus, steps = invariant.run(
-            rows, lists, settings, on_step=_print_progress if self.verbose else None
-        )
+        ensemble, steps = invariant.run(rows, lists, settings, on_step=_print_progress if self.verbose else None)
         labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, self.n_clusters)
-        pool = with_every_cluster(pool, labels, self.n_clusters)
-        if len(pool) > lists.n_pool:
-            columns, lists = neighbor_columns(scaled, names, pool, order.twin, settings, self.n_jobs)
+        graph_pool = with_every_cluster(pool, labels, self.n_clusters)
+        if len(graph_pool) > len(pool):
+            lists = replace(lists, n_pool=len(graph_pool))
+            columns = neighbor_columns(scaled, pool_views(scaled, graph_pool, length), order.twin, self.n_jobs)
         columns["labels"] = labels
         graph, weights = learned_graph(
             LocalRows(columns, self.n_jobs),
             lists,
-            labels[pool],
-            min(_GRAPH_NEIGHBORS, len(pool) - 1),
+            labels[graph_pool],
+            min(_GRAPH_NEIGHBORS, len(graph_pool) - 1),
             self.n_clusters,
         )
-        graph = connect_clusters(graph, labels, labels[pool])
+        graph = connect_clusters(graph, labels, labels[graph_pool])
 
         given = np.argsort(order.rows)  # the canonical place of each given row
         copies = np.bincount(order.source)
+        members = [fitted.member for fitted in ensemble.members]
         self.labels_ = relabel_by_first(labels[given])
         self.view_weights_ = np.array([weights[place] / copies[place] for place in order.source])
         self.consensus_graph_ = graph[given]
-        self.anchor_indices_ = order.rows[pool]
+        self.anchor_indices_ = order.rows[graph_pool]
         self.embedding_ = rows.gather("embedding")[given]
         self.confidence_ = rows.gather("confidence")[given]
-        self.scaling_ = {name: names[place] for name, place in zip(views.names, order.source, strict=True)}
+        self.scaling_ = {
+            name: scaled[place].scaling.name for name, place in zip(views.names, order.source, strict=True)
+        }
         self.history_ = {
             "n_members": np.array([step.n_members for step in steps]),
             "agreement": np.array([step.agreement for step in steps]),
             "stability": np.array([step.stability for step in steps]),
             **{f"{kind}_information": np.array(value) for kind, value in steps[0].scores.items()},
-            "member_weights": consensus.weights,
-            "member_neighbors": np.array([member.n_neighbors for member in state.members]),
-            "member_clusters": np.array([member.n_clusters for member in state.members]),
+            "member_weights": ensemble.consensus.weights,
+            "member_neighbors": np.array([member.n_neighbors for member in members]),
+            "member_clusters": np.array([member.n_clusters for member in members]),
         }
-        self.graph_kind_ = state.kind.name
-        self.n_iter_ = len(state.members)
-        self.converged_ = bool(consensus.arrived and (len(steps) == 1 or steps[-1].stability >= _SETTLED))
+        self.graph_kind_ = members[0].kind
+        self.n_iter_ = len(members)
+        settled = len(steps) == 1 or steps[-1].stability >= _SETTLED
+        self.converged_ = bool(ensemble.consensus.arrived and settled)
+        label_of = np.zeros(self.n_clusters, dtype=np.int64)
+        label_of[rows.gather("labels")] = self.labels_[order.rows]
+        self._fitted_views = FittedViews(
+            views.names, views.n_features, order.source, pools, ensemble, label_of
+        )
+
+    def predict(self, views: Any) -> np.ndarray:
+        """Clusters of samples, which need not be those of the fit.
+
+        Each sample takes the way through the ensemble that the fitted ones took: its nearest anchors, every member's
+        clusters, and what these agree on. So the samples of the fit get ``labels_`` again.
+
+        Parameters
+        ----------
+        views : Views, list or dict of arrays, or one array with ``view_sizes``
+            The views of the fit, or some of them by name in a dict or :class:`manyview.Views`; samples may lack views.
+            They are looked at in blocks of 8,192, so memory does not grow with their number.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._gather(views, "labels")
+
+    def predict_confidence(self, views: Any) -> np.ndarray:
+        """Share of the ensemble that speaks for each sample's label, as in ``confidence_``; views as in ``predict``.
+
+        Members that drew none of a sample's views have no say.
+        """
+        return self._gather(views, "confidence")
+
+    def transform(self, views: Any) -> np.ndarray:
+        """Coordinates of samples in which the clusters are compact, as in ``embedding_``; views as in ``predict``."""
+        return self._gather(views, "embedding")
+
+    def _gather(self, views: Any, what: str) -> np.ndarray:
+        check_is_fitted(self)
+        blocks = place_blocks(self._fitted_views, views, self.view_sizes, self.n_jobs, type(self).__name__)
+        return np.concatenate([getattr(placed, what) for placed in blocks])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
 
     def _settings(self) -> invariant.Settings:
         return invariant.Settings(
@@ -254,37 +310,6 @@ def scaling_names(scaling: Any, views: Views) -> list[str]:
                 f"scaling of view {name!r}: expected one of {', '.join(['auto', *SCALERS])}, got {value!r}."
             )
     return wanted
-
-
-def scale(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> tuple[list[str], list[Array]]:
-    """Names of the scalings, and the different views in canonical order, scaled."""
-    names, scaled = [], []
-    for v in order.views:
-        array = views.arrays[v][order.rows]
-        names.append(choose_scaling(array) if wanted[v] == "auto" else wanted[v])
-        scaled.append(unit_variance(SCALERS[names[-1]](array)))
-    return names, scaled
-
-
-def neighbor_columns(
-    scaled: Sequence[Array],
-    names: Sequence[str],
-    pool: np.ndarray,
-    twin: np.ndarray,
-    settings: invariant.Settings,
-    n_threads: int | None,
-) -> tuple[dict[str, np.ndarray], invariant.Lists]:
-    """What the solver's rows hold: the nearest pool members in each view, the same for equal samples."""
-    most = max(kind.n_neighbors[1] for kind in settings.kinds)
-    length = min(_LIST_LENGTH * max(most, _GRAPH_NEIGHBORS), len(pool))
-    columns, far = {}, []
-    for v, (view, name) in enumerate(zip(scaled, names, strict=True)):
-        # Unit rows, all divided by the same number: samples with nothing in common are at one and the same distance.
-        similar = sp.issparse(view) and name in ("counts", "unit")
-        far.append(2 * float(view.power(2).sum(axis=1).max()) if similar else np.inf)  # type: ignore[union-attr]
-        near, distance = nearest_lists(view, view[pool], length, only_similar=similar, n_threads=n_threads)
-        columns[f"near {v}"], columns[f"distance {v}"] = near[twin], distance[twin]
-    return columns, invariant.Lists(len(pool), tuple(far))
 
 
 def split_clusters(labels: np.ndarray, twin: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from manyview.graphs.das import select_das
 from manyview.graphs.kernels import gaussian_kernel
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 from manyview.graphs.neighbours import nearest_lists
-from manyview.graphs.scaling import SCALERS, choose_scaling, unit_variance
+from manyview.graphs.scaling import SCALERS, Scaling, choose_scaling, learn_scaling, unit_variance
 from manyview.graphs.selectors import ANCHOR_SELECTORS
 from manyview.graphs.spectrum import (
     laplacian_eigenvectors,
@@ -23,6 +23,7 @@ __all__ = [
     "ANCHOR_SELECTORS",
     "SCALERS",
     "CanonicalOrder",
+    "Scaling",
     "StructuredGraph",
     "bipartite_graph",
     "can_weights",
@@ -35,6 +36,7 @@ __all__ = [
     "largest_eigenvectors",
     "largest_eigenvectors_by_part",
     "leading_singular_vectors",
+    "learn_scaling",
     "nearest_lists",
     "neighbor_graph",
     "normalize_bipartite",

@@ -40,7 +40,9 @@ class CanonicalOrder:
     twin: np.ndarray
 
 
-def canonical_order(arrays: Sequence[Array], tags: Sequence[str] | None = None) -> CanonicalOrder:
+def canonical_order(
+    arrays: Sequence[Array], tags: Sequence[str] | None = None, present: np.ndarray | None = None
+) -> CanonicalOrder:
     """Order samples and views by content.
 
     Parameters
@@ -48,26 +50,31 @@ def canonical_order(arrays: Sequence[Array], tags: Sequence[str] | None = None) 
     arrays : sequence of arrays of shape (n, d_v)
         Dense, or CSR in canonical format.
     tags : sequence of str, optional
-        One per view. Views with different tags are different, whatever their content.
+        Views with different tags are different, whatever their content.
+    present : ndarray of bool, shape (n, n_views), optional
+        Which views each sample has; a row that is not there differs from every row that is.
     """
+    n = arrays[0].shape[0]
     tags = tags or [""] * len(arrays)
+    there = [np.ones(n, dtype=bool) if present is None else present[:, v] for v in range(len(arrays))]
     values = [_projections(array) for array in arrays]
-    ranks = [_ranks(value) for value in values]
+    ranks = [_ranks(value, rows) for value, rows in zip(values, there, strict=True)]
     kept: list[int] = []
     same_as = []
     for v, array in enumerate(arrays):
         alike = (u for u in kept if tags[u] == tags[v] and np.array_equal(ranks[u], ranks[v]))
-        twin = next((u for u in alike if _same_content(arrays[u], array)), v)
+        twin = next((u for u in alike if _same_content(arrays[u][there[v]], array[there[v]])), v)
         same_as.append(twin)
         kept += [v] if twin == v else []
 
-    signature = {v: (arrays[v].shape[1], tags[v], _signature(values[v])) for v in kept}
+    signature = {v: (arrays[v].shape[1], tags[v], _signature(values[v][there[v]])) for v in kept}
     kept.sort(key=signature.__getitem__)
-    keys = np.zeros(arrays[0].shape[0], dtype=np.uint64)
+    keys = np.zeros(n, dtype=np.uint64)
     for v in kept:
         # A sum, so that the order of the views does not matter, of numbers that tell which view they are of.
         keys += _mix(ranks[v] + np.frombuffer(signature[v][2], dtype=np.uint64)[0])
-    rows, twin_rows = _order_rows(keys, [arrays[v] for v in kept])
+    content = [arrays[v] for v in kept] + ([] if present is None else [present[:, kept].astype(float)])
+    rows, twin_rows = _order_rows(keys, content)
     views = sorted(kept, key=lambda v: (*signature[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows)))
     place = {v: i for i, v in enumerate(views)}
     return CanonicalOrder(rows, tuple(views), tuple(place[v] for v in same_as), twin_rows)
@@ -99,8 +106,11 @@ def _project_sparse(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, d
     return value
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    return np.unique(values, return_inverse=True)[1].astype(np.uint64)
+def _ranks(values: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Ranks of the values that are there; the others come last."""
+    ranks = np.full(len(values), len(values), dtype=np.uint64)
+    ranks[present] = np.unique(values[present], return_inverse=True)[1]
+    return ranks
 
 
 def _signature(values: np.ndarray) -> bytes:

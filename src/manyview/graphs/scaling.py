@@ -1,11 +1,14 @@
 """Bringing the features of a view to a common scale. :data:`SCALERS` lists the ways by name.
 
-:func:`choose_scaling` picks one by looking at the values of a view, nothing else.
+:func:`choose_scaling` picks one by looking at the values of a view, nothing else. What a scaler has to know of the whole
+view (its centre, say) is an argument: by default it is taken from the view itself, and :class:`Scaling` keeps it for new
+samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,10 +29,15 @@ _DROWNING = 0.99
 _SKETCH = 64
 
 
-def scale_max(view: Array) -> Array:
-    """Divide by the largest value, as the authors do (by the largest magnitude if no value is positive)."""
+def largest_value(view: Array) -> np.ndarray:
+    """The largest value (the largest magnitude if no value is positive), never 0."""
     largest = float(view.max())
-    return view / (largest if largest > 0 else -float(view.min()) or 1.0)
+    return np.array(largest if largest > 0 else -float(view.min()) or 1.0)
+
+
+def scale_max(view: Array, largest: np.ndarray | None = None) -> Array:
+    """Divide by the largest value, as the authors do."""
+    return view / float(largest_value(view) if largest is None else largest)
 
 
 def scale_unit_rows(view: Array) -> Array:
@@ -47,46 +55,68 @@ def scale_none(view: Array) -> Array:
     return view
 
 
-def scale_counts(view: Array) -> sp.csr_array:
-    """Counts as in text retrieval: ``sign(x)·log(1 + |x|)·(log(n/df) + 1)``, then unit rows. The result is sparse.
-
-    The logarithm keeps one frequent word from hiding the others, and df, the number of samples that have a feature,
-    lowers features that all have.
-    """
+def _logarithms(view: Array) -> sp.csr_array:
     table = sp.csr_array(view, copy=True)
     table.data = np.sign(table.data) * np.log1p(np.abs(table.data))
     table.eliminate_zeros()
+    return table
+
+
+def inverse_frequencies(view: Array) -> np.ndarray:
+    """``log(n/df) + 1`` for every feature, where df is the number of samples that have it, at least 1."""
+    table = _logarithms(view)
     having = np.bincount(table.indices, minlength=table.shape[1])
-    table.data *= (np.log(table.shape[0] / np.maximum(having, 1)) + 1)[table.indices]
+    return np.log(table.shape[0] / np.maximum(having, 1)) + 1
+
+
+def scale_counts(view: Array, frequencies: np.ndarray | None = None) -> sp.csr_array:
+    """Counts as in text retrieval: ``sign(x)·log(1 + |x|)·(log(n/df) + 1)``, then unit rows. The result is sparse.
+
+    The logarithm keeps one frequent word from hiding the others, and :func:`inverse_frequencies` lowers features that
+    all samples have.
+    """
+    table = _logarithms(view)
+    table.data *= (inverse_frequencies(view) if frequencies is None else frequencies)[table.indices]
     return scale_unit_rows(table)
 
 
-def scale_centered(view: Array) -> np.ndarray:
+def _dense(view: Array) -> np.ndarray:
+    return view if isinstance(view, np.ndarray) else view.toarray()
+
+
+def plain_centre(view: Array) -> np.ndarray:
+    """The mean of every feature."""
+    return _dense(view).mean(axis=0)
+
+
+def scale_centered(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
     """Subtract the mean of every feature."""
-    dense = view if isinstance(view, np.ndarray) else view.toarray()
-    return dense - dense.mean(axis=0)
+    return _dense(view) - (plain_centre(view) if centre is None else centre)
 
 
-def balanced_centre(view: np.ndarray) -> np.ndarray:
+def balanced_centre(view: Array) -> np.ndarray:
     """A mean in which rows count by their distance from the plain mean, up to twice the median distance.
 
     If most samples are in one cluster, the plain mean is in it too, and its samples have no direction to speak of.
     """
-    distance = np.linalg.norm(view - view.mean(axis=0), axis=1)
+    dense = _dense(view)
+    distance = np.linalg.norm(dense - dense.mean(axis=0), axis=1)
     weights = np.minimum(distance, 2 * np.median(distance)) ** 2
-    return weights @ view / weights.sum() if weights.any() else view.mean(axis=0)
+    return weights @ dense / weights.sum() if weights.any() else dense.mean(axis=0)
 
 
-def scale_directions(view: Array) -> np.ndarray:
+def scale_directions(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
     """Subtract the balanced centre, then divide every sample by its length."""
-    dense = view if isinstance(view, np.ndarray) else view.toarray()
-    return scale_unit_rows(dense - balanced_centre(dense))
+    return scale_unit_rows(_dense(view) - (balanced_centre(view) if centre is None else centre))
 
 
-def scale_shares(view: Array) -> np.ndarray:
+def _roots(view: Array) -> np.ndarray:
+    return np.sqrt(np.maximum(_dense(view), 0.0))
+
+
+def scale_shares(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
     """Square roots, so that distances are Hellinger's between distributions; then as :func:`scale_directions`."""
-    dense = view if isinstance(view, np.ndarray) else view.toarray()
-    return scale_directions(np.sqrt(np.maximum(dense, 0.0)))
+    return scale_directions(_roots(view), centre)
 
 
 def scale_standardized(view: Array) -> np.ndarray:
@@ -94,7 +124,7 @@ def scale_standardized(view: Array) -> np.ndarray:
 
     A sample whose features are all equal becomes zero. A view with one feature is left as it is.
     """
-    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    dense = _dense(view)
     if dense.shape[1] == 1:
         return dense
     centred = dense - dense.mean(axis=1, keepdims=True)
@@ -103,7 +133,7 @@ def scale_standardized(view: Array) -> np.ndarray:
     return np.divide(centred, spread, out=np.zeros_like(centred), where=~flat)
 
 
-SCALERS: dict[str, Callable[[Array], Array]] = {
+SCALERS: dict[str, Callable[..., Array]] = {
     "max": scale_max,
     "unit": scale_unit_rows,
     "none": scale_none,
@@ -113,6 +143,38 @@ SCALERS: dict[str, Callable[[Array], Array]] = {
     "centered": scale_centered,
     "standardized": scale_standardized,
 }
+# What some of them have to know of the whole view.
+_LEARNED: dict[str, Callable[[Array], np.ndarray]] = {
+    "max": largest_value,
+    "counts": inverse_frequencies,
+    "shares": lambda view: balanced_centre(_roots(view)),
+    "directions": balanced_centre,
+    "centered": plain_centre,
+}
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A scaler with what it has learned from a view, and the number that gives the result a variance of 1 in total."""
+
+    name: str
+    learned: tuple[np.ndarray, ...]
+    divisor: float
+    sparse: bool
+
+    def apply(self, view: Array) -> Array:
+        """The samples of the view, which need not be those it was learned from, scaled."""
+        scaled = SCALERS[self.name](view, *self.learned) / self.divisor
+        return sp.csr_array(scaled) if self.sparse else _dense(scaled)
+
+
+def learn_scaling(view: Array, name: str) -> tuple[Scaling, Array]:
+    """A scaling for the view, chosen by its values if the name is "auto", and the scaled view."""
+    name = choose_scaling(view) if name == "auto" else name
+    learned = (_LEARNED[name](view),) if name in _LEARNED else ()
+    scaled = SCALERS[name](view, *learned)
+    divisor = total_deviation(scaled)
+    return Scaling(name, learned, divisor, sp.issparse(scaled)), scaled / divisor
 
 
 def choose_scaling(view: Array) -> str:
@@ -135,7 +197,7 @@ def choose_scaling(view: Array) -> str:
     filled = np.count_nonzero(view) if isinstance(view, np.ndarray) else int(np.count_nonzero(view.data))
     if filled < n * d / 2 and d > _COUNT_FEATURES:
         return "counts"
-    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    dense = _dense(view)
     sums = dense.sum(axis=1)
     even = sums.std() < _SHARES * sums.mean() and sums.var() < _SHARES * dense.var(axis=0).sum()
     if dense.min() >= 0 and even:
@@ -157,8 +219,8 @@ def effective_dimensions(view: np.ndarray) -> float:
     return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
 
 
-def unit_variance(view: Array) -> Array:
-    """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay."""
+def total_deviation(view: Array) -> float:
+    """Square root of the sum of the variances of the features; 1 if they are constant."""
     if isinstance(view, np.ndarray):
         squares, variance = float(np.square(view).mean(axis=0).sum()), float(view.var(axis=0).sum())
         rounding = _ROUNDING**2
@@ -166,4 +228,9 @@ def unit_variance(view: Array) -> Array:
         mean = np.asarray(view.mean(axis=0)).ravel()
         squares = float(view.multiply(view).sum()) / view.shape[0]
         variance, rounding = squares - float(mean @ mean), _ROUNDING
-    return view / np.sqrt(variance) if variance > rounding * squares else view
+    return float(np.sqrt(variance)) if variance > rounding * squares else 1.0
+
+
+def unit_variance(view: Array) -> Array:
+    """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay."""
+    return view / total_deviation(view)

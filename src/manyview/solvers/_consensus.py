@@ -25,12 +25,17 @@ class Consensus:
     """The partition that the members agree on; the rows keep ``labels`` and ``embedding``.
 
     ``agreement`` is its weighted mean NMI with the members; ``n_passes`` and ``arrived`` tell about the last k-means.
+    A row's coordinates are the sum of the rows of ``project`` that belong to its clusters, with length 1 if
+    ``directions``; its label is the nearest of ``centres``.
     """
 
     weights: np.ndarray
     agreement: float
     n_passes: int
     arrived: bool
+    project: np.ndarray
+    directions: bool
+    centres: np.ndarray
 
 
 def _stack(block: Block, names: Sequence[str]) -> np.ndarray:
@@ -96,7 +101,8 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     column = np.sqrt(np.divide(column, sizes, out=np.zeros_like(column), where=sizes > 0))
     vectors, values = _consensus_vectors(rows, names, offsets, column, settings.n_clusters)
 
-    rows.keep("consensus", _vote, names, offsets, vectors * column[:, None] / values)
+    project = np.ascontiguousarray(vectors * column[:, None] / values)
+    rows.keep("consensus", _vote, names, offsets, project)
     rows.keep("consensus directions", _directions, "consensus")
     rng = np.random.default_rng([settings.seed, 2**31])
     some = offsets[min(_STARTING_MEMBERS, len(members))]
@@ -104,10 +110,12 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     for space, points in (("consensus", vectors * column[:, None]), ("consensus directions", unit_rows(vectors))):
         centres = kmeans(points[:some], sizes[:some], settings.n_clusters, rng, settings.n_starts)
         centres, n_passes, arrived = kmeans_rows(rows, space, centres)
+        centres = occupy(rows, space, centres)
         name = f"labels by {space}"
-        rows.keep(name, assign, space, occupy(rows, space, centres))
+        rows.keep(name, assign, space, centres)
         agreement = agreement_with(rows, name, settings.n_clusters, members, weights)
-        found.append((agreement, space, Consensus(weights, agreement, n_passes, arrived)))
+        directions = space == "consensus directions"
+        found.append((agreement, space, Consensus(weights, agreement, n_passes, arrived, project, directions, centres)))
     _, space, consensus = max(found, key=lambda candidate: candidate[0])
     rows.keep("labels", copy, f"labels by {space}")
     rows.keep("embedding", copy, space)
@@ -179,10 +187,11 @@ def normalized_information(tables: np.ndarray) -> np.ndarray:
     return np.divide(2 * mutual_information(tables), either, out=np.ones(len(tables)), where=either > 0)
 
 
-def confidence(rows: Rows, settings: Settings, members: Sequence[Member], weights: np.ndarray) -> None:
+def confidence(rows: Rows, settings: Settings, members: Sequence[Member], weights: np.ndarray) -> np.ndarray:
     """Keep for every row the share of the members, by weight, that speak for its label.
 
-    A member whose cluster j has the sample speaks for a label as much as j's samples have it.
+    A member whose cluster j has the sample speaks for a label as much as j's samples have it: these are the shares that
+    are returned, of shape (n_members, most clusters of a member, n_clusters), times the members' weights.
     """
     names = [member.name for member in members]
     most = max(member.n_clusters for member in members)
@@ -190,10 +199,17 @@ def confidence(rows: Rows, settings: Settings, members: Sequence[Member], weight
     sizes = tables.sum(axis=1, keepdims=True)
     shares = np.divide(tables, sizes, out=np.zeros_like(tables), where=sizes > 0)
     shares *= (weights / weights.sum())[:, None, None]
-    offsets = np.arange(len(members)) * most
-    rows.keep("confidence", _confidence, names, offsets, shares.transpose(0, 2, 1).reshape(-1, settings.n_clusters))
+    shares = np.ascontiguousarray(shares.transpose(0, 2, 1))
+    rows.keep("confidence", _confidence, names, shares)
+    return shares
 
 
-def _confidence(block: Block, names: Sequence[str], offsets: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    votes = vote_product(_stack(block, names), offsets, np.ascontiguousarray(shares))
-    return np.clip(votes[np.arange(len(votes)), block["labels"]], 0.0, 1.0)
+def _confidence(block: Block, names: Sequence[str], shares: np.ndarray) -> np.ndarray:
+    return votes_for(block["labels"], _stack(block, names), shares)
+
+
+def votes_for(labels: np.ndarray, member_labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The share of the members that speak for each row's label; see :func:`confidence`."""
+    n_members, most, n_clusters = shares.shape
+    votes = vote_product(member_labels, np.arange(n_members) * most, shares.reshape(-1, n_clusters))
+    return np.clip(votes[np.arange(len(votes)), labels], 0.0, 1.0)

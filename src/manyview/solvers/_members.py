@@ -10,6 +10,7 @@ from manyview.engines import Block, Rows
 from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
 from manyview.solvers._edges import (
     add_degrees,
+    balance_rows,
     best_supported,
     edge_gram,
     edge_product,
@@ -60,10 +61,19 @@ class Settings:
 
 @dataclass(frozen=True)
 class Lists:
-    """What is common to the rows' lists of nearest pool members: per view the distance at which similarity ends."""
+    """What is common to the rows' lists of nearest pool members.
+
+    ``far`` is, per view, the distance at which similarity ends. ``patterns`` lists which views samples have together,
+    each combination once; None if every sample has all.
+    """
 
     n_pool: int
     far: tuple[float, ...]
+    patterns: np.ndarray | None = None
+
+    def cover(self, views: np.ndarray) -> bool:
+        """Whether every sample has one of these views."""
+        return self.patterns is None or bool(self.patterns[:, views].any(axis=1).all())
 
 
 @dataclass(frozen=True)
@@ -85,15 +95,29 @@ class Member:
         return f"{self.kind} member {self.index}"
 
 
+@dataclass(frozen=True)
+class FittedMember:
+    """What a member has found: how to embed a row with its edges, and the centres of its clusters there."""
+
+    member: Member
+    scale: np.ndarray
+    vectors: np.ndarray
+    centres: np.ndarray
+
+
 def draw_member(settings: Settings, kind: Kind, lists: Lists, index: int) -> Member:
     """Draw views, anchors, k and K' of a member; the same for the same index, however many there are.
 
-    Views are the same for every kind, and where the pool is large also anchors and K', for a fair comparison.
+    Views are the same for every kind, and where the pool is large also anchors and K', for a fair comparison. They are
+    so many that each sample has one of them.
     """
     s, n_views = settings, len(lists.far)
     rng = np.random.default_rng([s.seed, index])
     n_drawn = rng.integers(int(np.ceil(s.view_share * n_views - 1e-9)), n_views + 1)
-    views = np.sort(rng.permutation(n_views)[:n_drawn])
+    shuffled = rng.permutation(n_views)
+    while not lists.cover(shuffled[:n_drawn]):
+        n_drawn += 1
+    views = np.sort(shuffled[:n_drawn])
     k = round(_draw_log(kind.n_neighbors, rng))
     choosiness = _draw_log(kind.choosiness or (1.0, 1.0), rng)
     n_anchors = min(lists.n_pool, max(int(rng.uniform(*s.anchor_share) * lists.n_pool), 10 * s.n_clusters, 3 * k))
@@ -112,7 +136,7 @@ def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
     return float(low * (high / low) ** rng.random())
 
 
-def fit_member(rows: Rows, lists: Lists, member: Member) -> None:
+def fit_member(rows: Rows, lists: Lists, member: Member) -> FittedMember:
     """Fused spectral clustering on the member's graph; the rows keep its labels."""
     size = len(member.anchors) + 1
     scale = inverse_sqrt(rows.sum(_degrees, lists, member)) * graph_weights(lists, member)[:, None]
@@ -123,7 +147,8 @@ def fit_member(rows: Rows, lists: Lists, member: Member) -> None:
     )
     values = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
     name = f"embedding of {member.name}"
-    rows.keep(name, _embed, lists, member, scale, vectors / values)
+    project = np.ascontiguousarray(vectors / values)
+    rows.keep(name, _embed, lists, member, scale, project)
     rng = np.random.default_rng(member.seed)
     anchors = unit_rows(vectors)
     used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
@@ -131,6 +156,14 @@ def fit_member(rows: Rows, lists: Lists, member: Member) -> None:
     centres, _, _ = kmeans_rows(rows, name, centres)
     rows.keep(member.name, assign, name, centres)
     rows.drop(name)
+    return FittedMember(member, scale, project, centres)
+
+
+def member_labels(block: Block, lists: Lists, fitted: FittedMember) -> np.ndarray:
+    """The clusters of a block's rows, which need not be those that the member was fitted to; -1: no edges, no say."""
+    anchors, weights = _fused(block, lists, fitted.member, fitted.scale)
+    labels = nearest_centre(unit_rows(edge_product(anchors, weights, fitted.vectors)), fitted.centres)
+    return np.where((weights > 0).any(axis=1), labels, -1).astype(np.int32)
 
 
 def unit_rows(table: np.ndarray) -> np.ndarray:
@@ -184,6 +217,9 @@ def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:
 def _fused(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Anchors and weights of W."""
     anchors, weights, graphs = member_edges(block, lists, member)
+    if lists.patterns is not None:
+        starts = np.array([start for start, _ in graphs] + [graphs[-1][1]])
+        balance_rows(weights, starts, graph_weights(lists, member))
     for factors, (start, stop) in zip(scale, graphs, strict=True):
         scale_anchors(anchors, weights, start, stop, factors)
     return anchors, weights
@@ -194,7 +230,7 @@ def _gram(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> np.n
 
 
 def _embed(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return unit_rows(edge_product(*_fused(block, lists, member, scale), np.ascontiguousarray(vectors)))
+    return unit_rows(edge_product(*_fused(block, lists, member, scale), vectors))
 
 
 def assign(block: Block, name: str, centres: np.ndarray) -> np.ndarray:

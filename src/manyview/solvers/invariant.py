@@ -40,7 +40,6 @@ import numpy as np
 
 from manyview.engines import Rows
 from manyview.solvers._consensus import (
-    Consensus,
     confidence,
     copy,
     find_consensus,
@@ -48,7 +47,8 @@ from manyview.solvers._consensus import (
     pairwise_information,
     stability,
 )
-from manyview.solvers._members import KINDS, Kind, Lists, Member, Settings, draw_member, fit_member
+from manyview.solvers._ensemble import Ensemble
+from manyview.solvers._members import KINDS, FittedMember, Kind, Lists, Member, Settings, draw_member, fit_member
 
 __all__ = ["KINDS", "Kind", "Lists", "Settings", "State", "Step", "choose_kind", "init_state", "run", "update"]
 
@@ -65,6 +65,7 @@ class State:
     settings: Settings
     kind: Kind
     members: tuple[Member, ...]
+    fitted: tuple[FittedMember, ...]
     information: np.ndarray
 
     @property
@@ -90,16 +91,17 @@ class Step:
 
 def init_state(rows: Rows, lists: Lists, settings: Settings, kind: Kind) -> State:
     """An empty ensemble over rows that hold ``near v`` and ``distance v`` for every view v."""
-    return State(rows, lists, settings, kind, (), np.zeros((0, 0)))
+    return State(rows, lists, settings, kind, (), (), np.zeros((0, 0)))
 
 
 def update(state: State, n_members: int) -> State:
     """Add members, which are independent of one another, and measure what they tell about the others."""
     first = len(state.members)
     new = [draw_member(state.settings, state.kind, state.lists, first + i) for i in range(n_members)]
-    state.rows.run([partial(fit_member, state.rows, state.lists, member) for member in new])
+    fitted = state.rows.run([partial(fit_member, state.rows, state.lists, member) for member in new])
     members = (*state.members, *new)
-    return replace(state, members=members, information=pairwise_information(state.rows, members, state.information))
+    information = pairwise_information(state.rows, members, state.information)
+    return replace(state, members=members, fitted=(*state.fitted, *fitted), information=information)
 
 
 def choose_kind(rows: Rows, lists: Lists, settings: Settings) -> tuple[State, dict[str, float]]:
@@ -112,10 +114,11 @@ def choose_kind(rows: Rows, lists: Lists, settings: Settings) -> tuple[State, di
 
 def run(
     rows: Rows, lists: Lists, settings: Settings, on_step: Callable[[Step], None] | None = None
-) -> tuple[State, Consensus, list[Step]]:
+) -> tuple[State, Ensemble, list[Step]]:
     """Choose the kind of graph, make the members in batches, with a consensus after each; it should change little.
 
-    In the end the rows keep ``labels``, ``embedding`` and ``confidence``.
+    In the end the rows keep ``labels``, ``embedding`` and ``confidence``, and the state has all that it takes to place
+    other rows, see :mod:`manyview.solvers._ensemble`.
     """
     state, scores = choose_kind(rows, lists, settings)
     steps: list[Step] = []
@@ -128,5 +131,5 @@ def run(
         rows.keep("earlier labels", copy, "labels")
         if on_step is not None:
             on_step(steps[-1])
-    confidence(rows, settings, state.members, consensus.weights)
-    return state, consensus, steps
+    shares = confidence(rows, settings, state.members, consensus.weights)
+    return Ensemble(lists, state.fitted, consensus, shares), steps
