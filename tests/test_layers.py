@@ -15,6 +15,7 @@ ROOT = Path(manyview.__file__).parent
 ALLOWED = {
     "_memory": set(),
     "_optional": {"exceptions"},
+    "_version": set(),
     "exceptions": set(),
     "_values": {"exceptions"},
     "views": {"_values", "exceptions"},
@@ -25,7 +26,10 @@ ALLOWED = {
     "engines": set(),
     "graphs": {"engines", "exceptions", "proximal", "views"},
     "solvers": {"engines", "graphs", "proximal", "tensor"},
-    "cluster": {"_memory", "engines", "exceptions", "graphs", "solvers", "views"},
+    "store": {"_version", "exceptions"},
+    "cluster": {"_memory", "engines", "exceptions", "graphs", "solvers", "store", "views"},
+    "audit": {"exceptions", "metrics", "views"},
+    "plot": {"_optional", "cluster", "exceptions"},
     "datasets": {"exceptions", "io", "views"},
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -1,12 +1,11 @@
 """Multi-view clustering: group samples that are described in several ways."""
 
-from manyview.cluster import TBGL, InvariantTBGL
+from manyview._version import __version__
+from manyview.cluster import TBGL, InvariantTBGL, load
 from manyview.exceptions import OrderDependenceWarning
 from manyview.io import read_views
 from manyview.metrics import clustering_scores
 from manyview.views import Views, check_views
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "TBGL",
@@ -16,5 +15,6 @@ __all__ = [
     "__version__",
     "check_views",
     "clustering_scores",
+    "load",
     "read_views",
 ]

@@ -21,8 +21,16 @@ class FileFormatError(ValueError):
     """A file is damaged, foreign or ambiguous; the text names the file and what was found in it."""
 
 
+class ModelFileError(ValueError):
+    """A model cannot be kept in a file, or a file is no model that can be loaded; the text says what was found."""
+
+
 class DatasetError(OSError):
     """A named dataset is neither in the cache nor to be had, or its checksum is wrong."""
+
+
+class PlotError(ValueError):
+    """There is nothing to draw, or it cannot be drawn; the text says what is missing and what has it."""
 
 
 class MissingDependencyError(ImportError):

@@ -13,6 +13,7 @@ from manyview.cluster._mvgl import MVGL
 from manyview.cluster._mvsc import MVSC
 from manyview.cluster._rdekm import RDEKM
 from manyview.cluster._registry import Method, available_methods
+from manyview.cluster._saving import load
 from manyview.cluster._sfmc import SFMC
 from manyview.cluster._smsc import SMSC
 from manyview.cluster._swmc import SwMC
@@ -37,4 +38,5 @@ __all__ = [
     "Method",
     "SwMC",
     "available_methods",
+    "load",
 ]

@@ -1,0 +1,119 @@
+"""Fitting clones of one estimator, one after the other, and putting together what they found."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from manyview.audit._parameters import seed_of
+from manyview.audit.result import AuditResult
+from manyview.exceptions import OrderDependenceWarning
+from manyview.metrics import accuracy, adjusted_rand
+from manyview.views import Views, check_views
+
+
+class Runs:
+    """The fits of one audit. The estimator that was given is never fitted or changed, only its clones are."""
+
+    def __init__(self, audit: str, estimator: Any, views: Any, verbose: bool) -> None:
+        self.audit = audit
+        self.estimator = clone(estimator)
+        self.name = type(estimator).__name__
+        self.parameters = self.estimator.get_params(deep=False)
+        given = check_views(views, view_sizes=self.parameters.get("view_sizes"))
+        self.known = given.labels
+        self.views = replace(given, labels=None)  # what is audited must not see them
+        self.verbose = verbose
+        self._warned: dict[str, list[str]] = {}
+        if "view_sizes" in self.parameters:  # the table has been cut into views
+            self.estimator.set_params(view_sizes=None)
+        if self.has_seed and self.parameters["random_state"] is None:
+            self.estimator.set_params(random_state=seed_of(self.parameters))
+
+    @property
+    def has_seed(self) -> bool:
+        """Whether the estimator has a seed to set."""
+        return "random_state" in self.parameters
+
+    def fit(self, name: str, views: Views | None = None, **changed: Any) -> np.ndarray:
+        """Labels of one run: on the views as given or on others, with some parameters changed."""
+        views = self.views if views is None else views
+        model = clone(self.estimator).set_params(**changed)
+        start = time.perf_counter()
+        try:
+            # The filters of the caller decide what is a warning, an error or nothing; only the one that says what an
+            # audit is there to measure is left out.
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("ignore", OrderDependenceWarning)
+                labels = self._check_labels(model.fit(views), views.n_samples)
+        except Exception as error:
+            error.add_note(f"{self.audit}: this happened in the run {name!r} of {self.name}.")
+            raise
+        for text in {f"{warning.category.__name__}: {warning.message}": None for warning in caught}:
+            self._warned.setdefault(text, []).append(name)
+        if self.verbose:
+            print(f"{self.audit} {self.name}: {name}, {time.perf_counter() - start:.2f} s", flush=True)
+        return labels
+
+    def _check_labels(self, model: Any, n_samples: int) -> np.ndarray:
+        if not hasattr(model, "labels_"):
+            raise TypeError(f"estimator: expected labels_ after fit(views), but {self.name} has none.")
+        labels = np.asarray(model.labels_)
+        if labels.shape != (n_samples,):
+            raise ValueError(
+                f"estimator: expected labels_ with one value per sample, shape ({n_samples},), but those of "
+                f"{self.name} have shape {labels.shape}."
+            )
+        return labels
+
+    def result(
+        self,
+        question: str,
+        reference: str,
+        labels: dict[str, np.ndarray],
+        seed_agreement: np.ndarray | None = None,
+    ) -> AuditResult:
+        """Compare the labels of all runs; those of the reference come first, and all are in the order given."""
+        found = list(labels.values())
+        n = self.views.n_samples
+        return AuditResult(
+            question=question,
+            estimator=self.name,
+            reference=reference,
+            names=tuple(name for name in labels if name != reference),
+            n_samples=n,
+            pairwise=pairwise_agreement(found),
+            moved=np.array([round(n * (1 - accuracy(found[0], other))) for other in found[1:]], dtype=np.int64),
+            accuracy=np.array([accuracy(self.known, one) for one in found])
+            if found and self.known is not None
+            else None,
+            sorted_by_class=None if self.known is None else _is_sorted(self.known),
+            seed_agreement=seed_agreement,
+            warnings=tuple(f"{text} ({', '.join(runs)})" for text, runs in self._warned.items()),
+        )
+
+
+def pairwise_agreement(labels: Sequence[np.ndarray]) -> np.ndarray:
+    """Adjusted Rand index of each clustering with each other."""
+    agreement = np.eye(max(len(labels), 1))
+    for i, one in enumerate(labels):
+        for j, other in enumerate(labels[:i]):
+            agreement[i, j] = agreement[j, i] = adjusted_rand(one, other)
+    return agreement
+
+
+def check_count(name: str, value: int) -> None:
+    """There must be something to compare with."""
+    if value < 1:
+        raise ValueError(f"{name}: expected at least 1, got {value}.")
+
+
+def _is_sorted(known: np.ndarray) -> bool:
+    """Whether every class is one block of rows."""
+    return int((known[1:] != known[:-1]).sum()) == len(np.unique(known)) - 1

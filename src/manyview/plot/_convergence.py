@@ -1,0 +1,102 @@
+"""How a fit has come to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from manyview.exceptions import PlotError
+from manyview.plot._shared import AGREEMENTS, axes_or_new, colours, fitted_attribute, legend_on_top, matplotlib_module
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What is drawn if there are no agreements and ``keys`` does not choose: the first of these that there is.
+_USUAL = ("objective", "subspace_change")
+_MOST_TICKS = 10
+
+
+def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+    """Draw what the method has recorded from pass to pass in ``history_``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``history_``.
+    keys : str or sequence of str, optional
+        What to draw of it. None draws the objective; for InvariantTBGL, ``agreement`` and ``stability`` against the
+        number of members; for CoTrainingSpectral, which has no objective, ``subspace_change``. Of an array with a value
+        for each view, every view becomes a line.
+    ax : Axes, optional
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview.datasets import make_multiview
+    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> ax = plot.convergence(model, ax=Figure().subplots())
+    >>> ax.get_xlabel(), [line.get_label() for line in ax.lines]
+    ('members', ['agreement', 'stability'])
+    """
+    history = fitted_attribute(model, "history_")
+    name = type(model).__name__
+    if "qp_gap" in history:  # LMVSC
+        raise PlotError(f"{name} solves each view once: history_ is by view and not by pass, so nothing converges.")
+    steps, unit = _steps(model, history)
+    if len(steps) == 0:
+        raise PlotError(f"{name} made no pass (n_iter_=0), so history_ is empty: nothing to draw.")
+    chosen = _default_keys(history) if keys is None else [keys] if isinstance(keys, str) else list(keys)
+    if not chosen:
+        raise PlotError(f"{name}: choose keys= from what history_ has: {', '.join(history) or 'nothing'}.")
+    lines: dict[str, np.ndarray] = {}
+    for key in chosen:
+        lines |= _lines(model, history, key, len(steps), "" if len(chosen) == 1 else f"{key.replace('_', ' ')}: ")
+    ax = axes_or_new(ax)
+    for colour, (label, values) in zip(colours(len(lines)), lines.items(), strict=True):
+        ax.plot(steps, values, marker="o" if len(steps) <= 30 else "", color=colour, label=label, clip_on=False)
+    if len(steps) <= _MOST_TICKS:
+        ax.set_xticks(steps)
+    else:
+        ax.xaxis.set_major_locator(matplotlib_module("ticker").MaxNLocator(integer=True))
+    ax.set_xlabel(unit)
+    ax.set_title(f"{name}: convergence")
+    if set(chosen) <= set(AGREEMENTS):
+        ax.set(ylim=(0, 1), ylabel="NMI")
+        ax.legend()
+        return ax
+    if len(chosen) == 1:
+        ax.set_ylabel(chosen[0].replace("_", " "))
+    if len(lines) > 1:
+        legend_on_top(ax)
+    return ax
+
+
+def _steps(model: Any, history: Mapping[str, np.ndarray]) -> tuple[np.ndarray, str]:
+    """Where on the x axis the values of each step are, and what is counted there."""
+    if "n_members" in history:
+        return history["n_members"], "members"
+    return np.arange(1, fitted_attribute(model, "n_iter_") + 1), "pass"
+
+
+def _default_keys(history: Mapping[str, np.ndarray]) -> list[str]:
+    return [key for key in AGREEMENTS if key in history] or [key for key in _USUAL if key in history][:1]
+
+
+def _lines(model: Any, history: Mapping[str, np.ndarray], key: str, n_steps: int, prefix: str) -> dict[str, np.ndarray]:
+    """What to draw of one array: a line, or one for each view."""
+    if key not in history:
+        raise PlotError(f"keys: history_ of {type(model).__name__} has no {key!r}; it has {', '.join(history)}.")
+    values = np.asarray(history[key])
+    if values.ndim == 0 or len(values) != n_steps:
+        raise PlotError(f"keys: history_[{key!r}] has {values.size} value(s), not one for each of the {n_steps} steps.")
+    if values.ndim == 1:
+        return {key.replace("_", " "): values}
+    return {f"{prefix}{view}": column for view, column in zip(model.view_names_, values.T, strict=True)}

@@ -1,0 +1,138 @@
+"""The samples as points in the plane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from manyview.exceptions import PlotError
+from manyview.plot._shared import axes_or_new, clusters, colours, fitted_attribute, matplotlib_module
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# How much of its colour a sample keeps that nothing speaks for.
+_PALEST = 0.15
+# Names of more clusters than this would cover the points.
+_MOST_NAMES = 30
+
+
+def embedding(
+    model: Any,
+    *,
+    projection: str | tuple[int, int] = "pca",
+    labels: Any = None,
+    max_points: int = 5000,
+    random_state: int | np.random.RandomState | None = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the samples in two dimensions of ``embedding_``, coloured by cluster, paler where ``confidence_`` is low.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``embedding_``.
+    projection : "pca", "circle" or pair of int, default="pca"
+        "pca" draws the first two principal components of ``embedding_``. "circle" is the linear projection that brings
+        the means of three or more clusters as near as possible to equal distances on a circle; it shows all clusters
+        where the components are equally important, as they are in spectral embeddings. A pair draws two columns.
+    labels : array-like of shape (n_samples,), optional
+        What to colour by, instead of the model's clusters; numbers or names.
+    max_points : int, default=5000
+        Of more samples, that many are drawn by lot; the title tells how many.
+    random_state : int, RandomState or None, default=0
+        For the lot.
+    ax : Axes, optional
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview.datasets import make_multiview
+    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> print(plot.embedding(model, max_points=100, ax=Figure().subplots()).get_title())
+    InvariantTBGL: 100 of 120 samples, pale: less sure
+    """
+    coordinates = np.asarray(fitted_attribute(model, "embedding_"))
+    names, codes = clusters(model, labels)
+    points, axis_labels = _project(coordinates, codes, projection)
+    confidence = getattr(model, "confidence_", None)
+    if max_points < 1:
+        raise PlotError(f"max_points: expected at least 1, got {max_points}.")
+    shown = np.arange(len(points))
+    if len(points) > max_points:
+        shown = check_random_state(random_state).choice(len(points), max_points, replace=False)
+    strength = np.ones(len(shown)) if confidence is None else _PALEST + (1 - _PALEST) * confidence[shown]
+    shown, strength = shown[np.argsort(strength)], np.sort(strength)  # the sure ones on top
+    rgb = colours(len(names))[codes[shown]]
+
+    ax = axes_or_new(ax)
+    size = float(np.clip(20_000 / len(shown), 4, 40))
+    ax.scatter(points[shown, 0], points[shown, 1], s=size, c=1 - strength[:, None] * (1 - rgb), linewidths=0)
+    _write_names(ax, points, codes, names)
+    ax.set(xticks=[], yticks=[], xlabel=axis_labels[0], ylabel=axis_labels[1])
+    count = f"{len(points):,}" if len(shown) == len(points) else f"{len(shown):,} of {len(points):,}"
+    pale = "" if confidence is None else ", pale: less sure"
+    ax.set_title(f"{type(model).__name__}: {count} samples{pale}")
+    return ax
+
+
+def _project(
+    coordinates: np.ndarray, codes: np.ndarray, projection: str | tuple[int, int]
+) -> tuple[np.ndarray, list[str]]:
+    """Points in the plane, and what its two axes are."""
+    if not isinstance(projection, str):
+        return _columns(coordinates, projection)
+    if projection not in ("pca", "circle"):
+        raise PlotError(f"projection: expected 'pca', 'circle' or two columns of embedding_, got {projection!r}.")
+    return _principal(coordinates) if projection == "pca" else _circle(coordinates, codes)
+
+
+def _principal(coordinates: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """The first two principal components, the largest loading of each positive so that the picture is reproducible."""
+    if coordinates.shape[1] < 2:
+        raise PlotError(f"embedding_ has {coordinates.shape[1]} column(s); two are needed for a picture.")
+    centred = coordinates - coordinates.mean(axis=0)
+    lengths, loadings = np.linalg.svd(centred, full_matrices=False)[1:]
+    loadings = loadings[:2]
+    largest = np.abs(loadings).argmax(axis=1)
+    loadings = loadings * np.sign(loadings[np.arange(2), largest])[:, None]
+    shares = lengths**2 / max((lengths**2).sum(), np.finfo(float).tiny)
+    return centred @ loadings.T, [f"component {i + 1} ({shares[i]:.0%} of the variance)" for i in range(2)]
+
+
+def _circle(coordinates: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """The linear map that brings the means of the clusters to the circle, in the sense of least squares."""
+    n_clusters = codes.max() + 1
+    if n_clusters < 3:
+        raise PlotError(f"projection: 'circle' needs three or more clusters, got {n_clusters}; use 'pca'.")
+    angles = 2 * np.pi * np.arange(n_clusters) / n_clusters
+    means = np.array([coordinates[codes == code].mean(axis=0) for code in range(n_clusters)])
+    middle = means.mean(axis=0)
+    # The centred means add up to 0, so one singular value is rounding error and must not be inverted.
+    to_plane = np.linalg.pinv(means - middle, rcond=1e-8) @ np.column_stack([np.sin(angles), np.cos(angles)])
+    return (coordinates - middle) @ to_plane, ["means of the clusters on a circle", "linear projection"]
+
+
+def _columns(coordinates: np.ndarray, columns: tuple[int, int]) -> tuple[np.ndarray, list[str]]:
+    width = coordinates.shape[1]
+    if len(columns) != 2 or not all(0 <= column < width for column in columns):
+        raise PlotError(f"projection: expected two of 0 to {width - 1}, the columns of embedding_, got {columns!r}.")
+    return coordinates[:, list(columns)], [f"column {column} of the embedding" for column in columns]
+
+
+def _write_names(ax: Axes, points: np.ndarray, codes: np.ndarray, names: list[str]) -> None:
+    """The names of the largest clusters, each above the middle of its samples."""
+    halo = [matplotlib_module("patheffects").withStroke(linewidth=3, foreground="white")]
+    for code in np.argsort(-np.bincount(codes), kind="stable")[:_MOST_NAMES]:
+        x, y = np.median(points[codes == code], axis=0)
+        ax.annotate(
+            names[code], (x, y), (0, 4), textcoords="offset points", ha="center", fontweight="bold", path_effects=halo
+        )

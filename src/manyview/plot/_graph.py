@@ -1,0 +1,143 @@
+"""The learned graph, ordered by cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.exceptions import PlotError
+from manyview.plot._shared import axes_or_new, clusters, fitted_attribute, matplotlib_module
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+_GRAPHS = ("consensus_graph_", "learned_graph_")
+# Names whose lines are nearer to each other than this share of an axis would overlap.
+_LEAST_GAP = 0.04
+_LONGEST_LEVEL_NAME = 3
+
+
+def graph(
+    model: Any,
+    *,
+    attribute: str | None = None,
+    labels: Any = None,
+    max_pixels: int = 500,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the learned graph as an image, with samples and anchors ordered by cluster.
+
+    Clusters that the graph keeps apart are blocks; weight outside the blocks runs between clusters. Large graphs are
+    added up in square pieces, so memory follows the number of edges and not n·m.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``consensus_graph_`` (samples and anchors) or ``learned_graph_`` (samples and samples).
+    attribute : str, optional
+        Another graph of the model, such as ``"component_graph_"`` of TBGL and SFMC.
+    labels : array-like of shape (n_samples,), optional
+        What to order by, instead of the model's clusters; numbers or names.
+    max_pixels : int, default=500
+        Most rows and columns of the image.
+    ax : Axes, optional
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview.datasets import make_multiview
+    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> ax = plot.graph(model, ax=Figure().subplots())
+    >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
+    ('InvariantTBGL: graph of 120 samples and 102 anchors', ['0', '1', '2'])
+    """
+    edges = sp.coo_array(fitted_attribute(model, *(_GRAPHS if attribute is None else [attribute])))
+    names, rows = clusters(model, labels)
+    if max_pixels < 1:
+        raise PlotError(f"max_pixels: expected at least 1, got {max_pixels}.")
+    if edges.ndim != 2 or edges.shape[0] != len(rows):
+        raise PlotError(
+            f"{attribute}: expected a graph with a row for each of the {len(rows)} samples, got shape {edges.shape}."
+        )
+    if not edges.data.any():
+        raise PlotError(f"the graph of {type(model).__name__} has no edges: nothing to draw.")
+    among_samples = edges.shape[0] == edges.shape[1] and not hasattr(model, "anchor_indices_")
+    columns = rows if among_samples else _strongest_cluster(edges, rows, len(names))
+    row_sizes = np.bincount(rows, minlength=len(names))
+    column_sizes = np.bincount(columns, minlength=len(names))[: len(names)]  # without anchors that no edge leads to
+    shape = (int(row_sizes.sum()), int(column_sizes.sum()))
+    image, steps = _binned(_places(rows)[edges.row], _places(columns)[edges.col], edges.data, shape, max_pixels)
+
+    ax = axes_or_new(ax)
+    ax.spines[["top", "right"]].set_visible(True)
+    norm = matplotlib_module("colors").PowerNorm(0.5, vmin=0, vmax=np.quantile(image[image > 0], 0.99), clip=True)
+    extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
+    drawn = ax.imshow(image, cmap="Blues", norm=norm, extent=extent, aspect="auto")
+    ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0))
+    width = min(0.5, 8 / len(names))  # lines around many clusters would cover the edges
+    ax.hlines(np.cumsum(row_sizes)[:-1], 0, shape[1], color="0.5", linewidth=width)
+    ax.vlines(np.cumsum(column_sizes)[:-1], 0, shape[0], color="0.5", linewidth=width)
+    longest = max(map(len, names))
+    upright = longest > _LONGEST_LEVEL_NAME
+    _name_clusters(ax.yaxis, row_sizes, names, _LEAST_GAP)
+    _name_clusters(ax.xaxis, column_sizes, names, _LEAST_GAP * (1 if upright else (1 + longest) / 2))
+    ax.tick_params(axis="x", labelrotation=90 if upright else 0)
+    kind = "samples" if among_samples else "anchors"
+    ax.set(xlabel=f"{kind}, by cluster", ylabel="samples, by cluster")
+    ax.set_title(
+        f"{type(model).__name__}: graph of {shape[0]:,} samples" + f" and {shape[1]:,} anchors" * (kind == "anchors")
+    )
+    pixel = "" if steps == (1, 1) else f", summed over {steps[0]} x {steps[1]}"
+    ax.figure.colorbar(
+        drawn, ax=ax, label=f"edge weight{pixel}", extend="max", ticks=matplotlib_module("ticker").MaxNLocator(4)
+    )
+    return ax
+
+
+def _strongest_cluster(edges: sp.coo_array, rows: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The cluster that most of the weight of each column comes from; ``n_clusters`` for columns without weight."""
+    m = edges.shape[1]
+    weights = np.bincount(rows[edges.row] * m + edges.col, weights=edges.data, minlength=n_clusters * m)
+    by_cluster = weights.reshape(n_clusters, m)
+    return np.where(by_cluster.any(axis=0), by_cluster.argmax(axis=0), n_clusters)
+
+
+def _places(codes: np.ndarray) -> np.ndarray:
+    """The place of each element when they are sorted by code."""
+    places = np.empty(len(codes), dtype=np.int64)
+    places[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+    return places
+
+
+def _binned(
+    rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, shape: tuple[int, int], max_pixels: int
+) -> tuple[np.ndarray, tuple[int, int]]:
+    """An image of the weights, and how many rows and columns a pixel stands for.
+
+    All pixels stand for equally many, except the last ones: otherwise there would be stripes.
+    """
+    down, right = (-(-size // max_pixels) for size in shape)
+    height, width = -(-shape[0] // down), -(-shape[1] // right)
+    used = weights != 0  # stored zeros may lead to anchors that are left out
+    pixel = rows[used] // down * width + columns[used] // right
+    image = np.bincount(pixel, weights=weights[used], minlength=height * width)
+    return image.reshape(height, width), (down, right)
+
+
+def _name_clusters(axis: Axis, sizes: np.ndarray, names: list[str], least_gap: float) -> None:
+    """The name of each cluster in its middle, except where it would cover the one before."""
+    middles = np.cumsum(sizes) - sizes / 2
+    kept: list[int] = []
+    for k in np.flatnonzero(sizes):
+        if not kept or middles[k] - middles[kept[-1]] >= least_gap * sizes.sum():
+            kept.append(int(k))
+    axis.set_ticks(middles[kept], [names[k] for k in kept])

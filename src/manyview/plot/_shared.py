@@ -1,0 +1,110 @@
+"""What all figures share: axes, attributes and clusters of fitted models, colours, bars."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from manyview._optional import require
+from manyview.cluster import available_methods
+from manyview.exceptions import PlotError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Ten colours that also people with a colour vision deficiency can tell apart (M. A. Petroff, 2021).
+_TEN_COLOURS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+)  # fmt: skip
+_GOLDEN_RATIO = 0.618034
+
+# Records and scores that are between 0 and 1 by nature.
+AGREEMENTS = ("agreement", "stability")
+
+
+def matplotlib_module(name: str) -> ModuleType:
+    """A module of matplotlib, such as "ticker"; an error says how to install matplotlib."""
+    return require(f"matplotlib.{name}", extra="plot", purpose="Drawing")
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """The given axes, or those of a new pyplot figure; without a frame at the top and on the right."""
+    if ax is None:
+        ax = matplotlib_module("pyplot").subplots(layout="constrained")[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def fitted_attribute(model: Any, *names: str) -> Any:
+    """The first of these attributes that the fitted model has."""
+    check_is_fitted(model, "labels_", msg="This %(name)s is not fitted yet: call fit(views) before drawing it.")
+    for name in names:
+        if hasattr(model, name):
+            return getattr(model, name)
+    found = "; ".join(f"{name}: {', '.join(_methods_with(name)) or 'no method'}" for name in names)
+    raise PlotError(f"{type(model).__name__} has no {' or '.join(names)}. Methods that have it: {found}.")
+
+
+def _methods_with(attribute: str) -> list[str]:
+    """Names of the methods whose documentation lists the attribute."""
+    return [m.name for m in available_methods() if f"    {attribute} : " in (m.estimator.__doc__ or "")]
+
+
+def result_fields(result: Any, source: str, *names: str) -> tuple[Any, ...]:
+    """These fields of the result of a study; ``source`` is where one gets it."""
+    missing = [name for name in names if not hasattr(result, name)]
+    if missing:
+        raise PlotError(f"expected the result of {source}, got {type(result).__name__} without {', '.join(missing)}.")
+    return tuple(getattr(result, name) for name in names)
+
+
+def clusters(model: Any, labels: Any) -> tuple[list[str], np.ndarray]:
+    """Names of the clusters, and the number of each sample's; ``labels`` instead of the model's own, if given."""
+    own = fitted_attribute(model, "labels_")
+    labels = own if labels is None else np.asarray(labels)
+    if labels.shape != own.shape:
+        raise PlotError(f"labels: expected one for each of the {len(own)} samples, got shape {labels.shape}.")
+    names, codes = np.unique(labels, return_inverse=True)
+    return [str(name) for name in names], codes
+
+
+def colours(n: int) -> np.ndarray:
+    """RGB colours of ``n`` things, one row each; of more than ten, neighbours in the list are far apart in colour."""
+    if n <= len(_TEN_COLOURS):
+        return matplotlib_module("colors").to_rgba_array(_TEN_COLOURS[:n])[:, :3]
+    viridis = require("matplotlib", extra="plot", purpose="Drawing").colormaps["viridis"]
+    return viridis(np.arange(n) * _GOLDEN_RATIO % 1)[:, :3]
+
+
+def horizontal_bars(ax: Axes, names: Sequence[str], values: np.ndarray) -> None:
+    """A bar with its value for each name, the first on top."""
+    ax.barh(range(len(names)), values, color=_TEN_COLOURS[0])
+    for i, value in enumerate(values):
+        ax.text(max(value, 0), i, f" {value:.3f}", va="center")  # to the left of 0 are the names
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+
+
+def legend_on_top(ax: Axes) -> None:
+    """A legend above the lines, in room that is made for it."""
+    labels = ax.get_legend_handles_labels()[1]
+    n_columns = 2 if max(map(len, labels)) > 15 else 3
+    n_rows = -(-len(labels) // n_columns)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.1 * n_rows * (high - low))
+    ax.legend(loc="upper center", ncols=n_columns, frameon=False)
+
+
+def share_limits(values: Any) -> tuple[float, float]:
+    """Limits of an axis for scores: 0 to 1, from lower where a score such as ARI is negative."""
+    return float(np.nanmin([0.0, *np.ravel(values)])), 1.0
+
+
+def wrapped(text: str, width: int = 60) -> str:
+    """The text in lines that fit above an axes."""
+    return "\n".join(textwrap.wrap(text, width))
