@@ -39,7 +39,8 @@ def test_rows_keep_embedding_and_confidence(result):
 
 
 def test_steps_add_up_to_the_members(result):
-    _, state, consensus, steps = result
+    _, state, ensemble, steps = result
+    consensus = ensemble.consensus
     counts = [step.n_members for step in steps]
     assert all(np.diff([0, *counts]) > 0)
     assert counts[0] == SETTINGS.n_tries
@@ -137,11 +138,11 @@ def test_few_members_are_enough(blobs, n_members):
 def test_the_number_of_threads_does_not_change_a_bit(blobs, result, n_threads):
     columns, lists, _ = blobs
     rows = LocalRows(columns, n_threads, 128)
-    state, consensus, steps = run(rows, lists, SETTINGS)
+    state, ensemble, steps = run(rows, lists, SETTINGS)
     for name in ("labels", "embedding", "confidence", *(member.name for member in state.members)):
         np.testing.assert_array_equal(rows.gather(name), result[0].gather(name))
     np.testing.assert_array_equal(state.information, result[1].information)
-    np.testing.assert_array_equal(consensus.weights, result[2].weights)
+    np.testing.assert_array_equal(ensemble.consensus.weights, result[2].consensus.weights)
     np.testing.assert_equal(steps, result[3])
 
 

@@ -174,15 +174,18 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         length = _LIST_LENGTH * max(_GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in settings.kinds))
         pools = pool_views(scaled, pool, length)
         lists = solver_lists(scaled, len(pool))
-        columns = neighbor_columns(scaled, pools, order.twin, self.n_jobs)
+        columns = neighbor_columns(scaled, pools, self.n_jobs)
+        columns = {name: column[order.twin] for name, column in columns.items()}  # equal samples see the same
         rows = LocalRows(columns, self.n_jobs)
 
-        ensemble, steps = invariant.run(rows, lists, settings, on_step=_print_progress if self.verbose else None)
+        state, ensemble, steps = invariant.run(
+            rows, lists, settings, on_step=_print_progress if self.verbose else None
+        )
         labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, self.n_clusters)
         graph_pool = with_every_cluster(pool, labels, self.n_clusters)
         if len(graph_pool) > len(pool):
             lists = replace(lists, n_pool=len(graph_pool))
-            columns = neighbor_columns(scaled, pool_views(scaled, graph_pool, length), order.twin, self.n_jobs)
+            columns = neighbor_columns(scaled, pool_views(scaled, graph_pool, length), self.n_jobs)
         columns["labels"] = labels
         graph, weights = learned_graph(
             LocalRows(columns, self.n_jobs),
@@ -195,7 +198,6 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
         given = np.argsort(order.rows)  # the canonical place of each given row
         copies = np.bincount(order.source)
-        members = [fitted.member for fitted in ensemble.members]
         self.labels_ = relabel_by_first(labels[given])
         self.view_weights_ = np.array([weights[place] / copies[place] for place in order.source])
         self.consensus_graph_ = graph[given]
@@ -211,11 +213,11 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             "stability": np.array([step.stability for step in steps]),
             **{f"{kind}_information": np.array(value) for kind, value in steps[0].scores.items()},
             "member_weights": ensemble.consensus.weights,
-            "member_neighbors": np.array([member.n_neighbors for member in members]),
-            "member_clusters": np.array([member.n_clusters for member in members]),
+            "member_neighbors": np.array([member.n_neighbors for member in state.members]),
+            "member_clusters": np.array([member.n_clusters for member in state.members]),
         }
-        self.graph_kind_ = members[0].kind
-        self.n_iter_ = len(members)
+        self.graph_kind_ = state.kind.name
+        self.n_iter_ = len(state.members)
         settled = len(steps) == 1 or steps[-1].stability >= _SETTLED
         self.converged_ = bool(ensemble.consensus.arrived and settled)
         label_of = np.zeros(self.n_clusters, dtype=np.int64)

@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from manyview.cluster._pool import PoolView, no_lists, spread_lists
+from manyview.cluster._pool import PoolView, ScaledView, neighbor_columns
 from manyview.exceptions import ViewsError
 from manyview.solvers._ensemble import Ensemble, Placed, place
 from manyview.views import Views, check_block, check_new_views, is_table
@@ -80,15 +80,14 @@ def open_new_views(fitted: FittedViews, views: Any, view_sizes: Any, who: str) -
 
 def _columns(fitted: FittedViews, views: Views, n_jobs: int | None) -> dict[str, np.ndarray]:
     """The nearest pool members of the samples in each of the different views."""
-    columns = {}
+    scaled = []
     for p, pool in enumerate(fitted.pools):
-        lists = no_lists(views.n_samples)
         copies = [v for v, name in enumerate(views.names) if fitted.source[fitted.names.index(name)] == p]
         if copies:
-            array, present = views.arrays[copies[0]], views.has_view(copies[0])
-            if present is None:
-                lists = pool.nearest(pool.scaling.apply(array), n_jobs)
-            elif present.any():
-                lists = spread_lists(pool.nearest(pool.scaling.apply(array[present]), n_jobs), present)
-        columns[f"near {p}"], columns[f"distance {p}"] = lists
-    return columns
+            present = views.has_view(copies[0])
+            present = np.ones(views.n_samples, dtype=bool) if present is None else present
+            values = pool.scaling.apply(views.arrays[copies[0]])
+        else:
+            present, values = np.zeros(views.n_samples, dtype=bool), pool.anchors[:0]
+        scaled.append(ScaledView(pool.scaling, values, present))
+    return neighbor_columns(scaled, fitted.pools, n_jobs)

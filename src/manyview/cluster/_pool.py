@@ -1,7 +1,9 @@
 """From views to lists: which members of the pool are nearest to a sample in each view.
 
-The pool is a set of samples that the graphs draw their anchors from. A sample may lack views, in the pool or out of it:
-in each view the lists are about those that have it.
+The pool is a set of samples that the graphs draw their anchors from. A sample may lack views, in the pool or out of it.
+In each view the lists name pool members that have it, and a sample that lacks it looks at them with borrowed eyes: with
+the mean of the few pool members that are nearest to it in the views that both have (:func:`_borrow`). What it sees that
+way counts less (:mod:`manyview.solvers._members`).
 """
 
 from __future__ import annotations
@@ -13,20 +15,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import CanonicalOrder, Scaling, learn_scaling, nearest_lists
+from manyview.graphs.neighbours import row_blocks, steady_distances
 from manyview.solvers.invariant import Lists
 from manyview.views import Array, Views
 
 # So many samples of every view belong to the pool, if so many have it.
 _FEWEST_PER_VIEW = 10
+# A sample borrows a view from so many pool members.
+_LENDERS = 3
+# Two samples are as far apart as their views in common say, and as any two are, with the weight of so many views.
+_PRIOR_VIEWS = 0.5
 
 
 @dataclass(frozen=True)
 class ScaledView:
-    """One of the different views, samples in canonical order; rows that are not ``present`` are zero."""
+    """One of the different views, scaled; rows that are not ``present`` are zero."""
 
     scaling: Scaling
     values: Array
-    present: np.ndarray | None
+    present: np.ndarray
 
     @property
     def far(self) -> float:
@@ -41,7 +48,7 @@ class ScaledView:
 
 @dataclass(frozen=True)
 class PoolView:
-    """What a new sample is compared with in one view.
+    """What a sample is compared with in one view.
 
     ``anchors`` are the scaled pool members that have the view and ``places`` their places in the pool; ``length`` of
     them are listed for a sample.
@@ -55,16 +62,9 @@ class PoolView:
 
     def nearest(self, scaled: Array, n_threads: int | None) -> tuple[np.ndarray, np.ndarray]:
         """The nearest pool members of each row, nearest first, and squared distances."""
-        if self.length == 0:
-            return no_lists(scaled.shape[0])
         similar = np.isfinite(self.far)
         near, distance = nearest_lists(scaled, self.anchors, self.length, only_similar=similar, n_threads=n_threads)
         return self.places[near], distance
-
-
-def no_lists(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """For samples that lack a view: lists that end before they begin."""
-    return np.full((n_rows, 1), -1, dtype=np.int32), np.full((n_rows, 1), np.inf, dtype=np.float32)
 
 
 def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> list[ScaledView]:
@@ -72,12 +72,13 @@ def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> l
     scaled = []
     for v in order.views:
         array, present = views.arrays[v][order.rows], views.has_view(v)
-        if present is None:
-            scaled.append(ScaledView(*learn_scaling(array, wanted[v]), None))
+        present = np.ones(views.n_samples, dtype=bool) if present is None else present[order.rows]
+        if present.all():
+            scaling, values = learn_scaling(array, wanted[v])
         else:
-            present = present[order.rows]
             scaling, values = learn_scaling(array[present], wanted[v])
-            scaled.append(ScaledView(scaling, _spread_rows(values, present), present))
+            values = _spread_rows(values, present)
+        scaled.append(ScaledView(scaling, values, present))
     return scaled
 
 
@@ -96,9 +97,9 @@ def _spread_rows(values: Array, present: np.ndarray) -> Array:
 def with_every_view(pool: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarray:
     """The pool, and the first samples of views that hardly any member of it has."""
     for view in scaled:
-        if view.present is not None:
-            lacking = max(0, _FEWEST_PER_VIEW - int(view.present[pool].sum()))
-            pool = np.concatenate([pool, np.setdiff1d(np.flatnonzero(view.present), pool)[:lacking]])
+        if not view.present.all():
+            others = np.setdiff1d(np.flatnonzero(view.present), pool)
+            pool = np.concatenate([pool, others[: max(0, _FEWEST_PER_VIEW - int(view.present[pool].sum()))]])
     return pool
 
 
@@ -106,39 +107,84 @@ def pool_views(scaled: Sequence[ScaledView], pool: np.ndarray, length: int) -> t
     """The pool in each view, to list ``length`` members for a sample or as many as there are."""
     found = []
     for view in scaled:
-        places = np.arange(len(pool)) if view.present is None else np.flatnonzero(view.present[pool])
+        places = np.flatnonzero(view.present[pool])
         anchors = view.values[pool[places]]
         found.append(PoolView(view.scaling, anchors, places.astype(np.int32), view.far, min(length, len(places))))
     return tuple(found)
 
 
+def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:
+    """What is common to the rows' lists."""
+    present = np.column_stack([view.present for view in scaled])
+    patterns = None if present.all() else np.unique(present, axis=0)
+    return Lists(n_pool, tuple(view.far for view in scaled), patterns)
+
+
 def neighbor_columns(
-    scaled: Sequence[ScaledView], pools: Sequence[PoolView], twin: np.ndarray, n_threads: int | None
+    scaled: Sequence[ScaledView], pools: Sequence[PoolView], n_threads: int | None
 ) -> dict[str, np.ndarray]:
-    """What the solver's rows hold: the nearest pool members in each view, the same for equal samples."""
+    """What the solver's rows hold: the nearest pool members in each view, and where the view is borrowed."""
     columns = {}
     for v, (view, pool) in enumerate(zip(scaled, pools, strict=True)):
-        if view.present is None:
+        if view.present.all():
             near, distance = pool.nearest(view.values, n_threads)
         else:
-            near, distance = spread_lists(pool.nearest(view.values[view.present], n_threads), view.present)
-        columns[f"near {v}"], columns[f"distance {v}"] = near[twin], distance[twin]
+            near = np.full((len(view.present), pool.length), -1, dtype=np.int32)
+            distance = np.full(near.shape, np.inf, dtype=np.float32)
+            if view.present.any():
+                near[view.present], distance[view.present] = pool.nearest(view.values[view.present], n_threads)
+            columns[f"borrowed {v}"] = ~view.present
+        columns[f"near {v}"], columns[f"distance {v}"] = near, distance
+    lacking = np.flatnonzero(~np.all([view.present for view in scaled], axis=0))
+    n_pool = 1 + max(int(pool.places.max()) for pool in pools)
+    for block in row_blocks(len(lacking), n_pool):
+        _borrow(columns, scaled, pools, lacking[block], n_pool, n_threads)
     return columns
 
 
-def spread_lists(found: tuple[np.ndarray, np.ndarray], present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lists of the samples that have a view, with empty ones for those that lack it."""
-    near = np.full((len(present), found[0].shape[1]), -1, dtype=np.int32)
-    distance = np.full(near.shape, np.inf, dtype=np.float32)
-    near[present], distance[present] = found
-    return near, distance
+def _borrow(
+    columns: dict[str, np.ndarray],
+    scaled: Sequence[ScaledView],
+    pools: Sequence[PoolView],
+    rows: np.ndarray,
+    n_pool: int,
+    n_threads: int | None,
+) -> None:
+    """Fill in, for some rows, the lists of views that they lack.
+
+    The distance of a row to a pool member is the mean over the views in common of squared distances, relative to those
+    between any two samples. CAN weights of the nearest that have the view weigh what they lend; a row that has no view
+    in common with any of these borrows nothing.
+    """
+    total = np.full((len(rows), n_pool), _PRIOR_VIEWS)
+    common = np.zeros((len(rows), n_pool))
+    for view, pool in zip(scaled, pools, strict=True):
+        has = np.flatnonzero(view.present[rows])
+        if len(has):
+            # The variances of a scaled view add up to 1, so two samples are at a squared distance of 2 on average.
+            total[np.ix_(has, pool.places)] += steady_distances(view.values[rows[has]], pool.anchors) / 2
+            common[np.ix_(has, pool.places)] += 1
+    distance = np.where(common > 0, total / (common + _PRIOR_VIEWS), np.inf)
+    for v, (view, pool) in enumerate(zip(scaled, pools, strict=True)):
+        lacks = np.flatnonzero(~view.present[rows])
+        lacks = lacks[np.isfinite(distance[np.ix_(lacks, pool.places)]).any(axis=1)]
+        if len(lacks):
+            lenders = _lender_weights(distance[np.ix_(lacks, pool.places)])
+            borrowed = lenders @ pool.anchors
+            found = pool.nearest(borrowed if isinstance(borrowed, np.ndarray) else sp.csr_array(borrowed), n_threads)
+            columns[f"near {v}"][rows[lacks]], columns[f"distance {v}"][rows[lacks]] = found
 
 
-def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:
-    """What is common to the rows' lists."""
-    far = tuple(view.far for view in scaled)
-    if all(view.present is None for view in scaled):
-        return Lists(n_pool, far)
-    n = scaled[0].values.shape[0]
-    present = np.column_stack([np.ones(n, dtype=bool) if view.present is None else view.present for view in scaled])
-    return Lists(n_pool, far, np.unique(present, axis=0))
+def _lender_weights(distance: np.ndarray) -> sp.csr_array:
+    """CAN weights of each row's nearest lenders; infinitely far ones lend nothing."""
+    k = min(_LENDERS, distance.shape[1])
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, : k + 1]
+    sorted_distance = np.take_along_axis(distance, nearest, axis=1)
+    reachable = np.isfinite(sorted_distance)
+    last = np.where(reachable, sorted_distance, -np.inf).max(axis=1, keepdims=True)
+    weights = np.where(reachable, last - np.where(reachable, sorted_distance, 0.0), 0.0)[:, :k]
+    none = weights.sum(axis=1) <= 0  # equally far, or a single one: all count the same
+    weights[none] = reachable[none, :k]
+    weights /= weights.sum(axis=1, keepdims=True)
+    indptr = np.arange(0, weights.size + 1, k)
+    return sp.csr_array((weights.ravel(), nearest[:, :k].ravel(), indptr), shape=distance.shape)

@@ -26,7 +26,7 @@ def view_edges(
     ``place`` maps the pool to the member's anchors (-1: not among them). An infinite distance marks an anchor that the
     row has nothing in common with; the scale then ends at ``far``, and if only g < k anchors are similar, the mass
     ``1 - g/k`` goes to the neutral anchor, the one after the last: a row with little to say should not shout. A sample
-    that lacks the view lists -1 and has no edges at all.
+    that lacks the view, and has not borrowed it, lists -1 and has no edges at all.
     """
     neutral = place.max() + 1
     for i in range(near.shape[0]):
@@ -137,25 +137,6 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
                 anchors[i, j], weights[i, j] = neutral, 0.0
         if mass + idle > 0:  # else the sample lacks all of these views
             weights[i, kept] = idle / (mass + idle) if kept > 0 else 1.0
-
-
-@njit(nogil=True, cache=True)
-def balance_rows(weights: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> None:
-    """Let the graphs that a row has edges in count for those that it has none in, in place.
-
-    ``starts`` are the first columns of the graphs and the end of the last; ``counts`` says how often each counts.
-    """
-    total = counts.sum()
-    for i in range(weights.shape[0]):
-        present = 0.0
-        for g in range(counts.size):
-            for j in range(starts[g], starts[g + 1]):
-                if weights[i, j] > 0.0:
-                    present += counts[g]
-                    break
-        if 0.0 < present < total:
-            for j in range(weights.shape[1]):
-                weights[i, j] *= total / present
 
 
 @njit(nogil=True, cache=True)

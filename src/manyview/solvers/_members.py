@@ -10,7 +10,6 @@ from manyview.engines import Block, Rows
 from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
 from manyview.solvers._edges import (
     add_degrees,
-    balance_rows,
     best_supported,
     edge_gram,
     edge_product,
@@ -22,6 +21,8 @@ from manyview.solvers._kmeans import kmeans, kmeans_rows
 
 # Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
 _TOLERANCE = 1e-3
+# How much the edges of a view that a sample lacks and has borrowed count.
+_BORROWED = 0.5
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,10 @@ def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) ->
     anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
     for i, v in enumerate(views):
         near, distance = block[f"near {v}"], block[f"distance {v}"]
-        view_edges(near, distance, place, k, lists.far[v], anchors, weights, i * (k + 1))
+        start = i * (k + 1)
+        view_edges(near, distance, place, k, lists.far[v], anchors, weights, start)
+        if f"borrowed {v}" in block:
+            weights[block[f"borrowed {v}"], start : start + k + 1] *= _BORROWED
     return anchors, weights
 
 
@@ -217,9 +221,6 @@ def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:
 def _fused(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Anchors and weights of W."""
     anchors, weights, graphs = member_edges(block, lists, member)
-    if lists.patterns is not None:
-        starts = np.array([start for start, _ in graphs] + [graphs[-1][1]])
-        balance_rows(weights, starts, graph_weights(lists, member))
     for factors, (start, stop) in zip(scale, graphs, strict=True):
         scale_anchors(anchors, weights, start, stop, factors)
     return anchors, weights

@@ -117,8 +117,7 @@ def run(
 ) -> tuple[State, Ensemble, list[Step]]:
     """Choose the kind of graph, make the members in batches, with a consensus after each; it should change little.
 
-    In the end the rows keep ``labels``, ``embedding`` and ``confidence``, and the state has all that it takes to place
-    other rows, see :mod:`manyview.solvers._ensemble`.
+    In the end the rows keep ``labels``, ``embedding`` and ``confidence``; the ensemble can place other rows.
     """
     state, scores = choose_kind(rows, lists, settings)
     steps: list[Step] = []
@@ -132,4 +131,4 @@ def run(
         if on_step is not None:
             on_step(steps[-1])
     shares = confidence(rows, settings, state.members, consensus.weights)
-    return Ensemble(lists, state.fitted, consensus, shares), steps
+    return state, Ensemble(lists, state.fitted, consensus, shares), steps
