@@ -2,6 +2,7 @@
 
 from manyview._version import __version__
 from manyview.cluster import TBGL, InvariantTBGL, load
+from manyview.compose import ViewTransformer
 from manyview.exceptions import OrderDependenceWarning
 from manyview.io import read_views
 from manyview.metrics import clustering_scores
@@ -11,6 +12,7 @@ __all__ = [
     "TBGL",
     "InvariantTBGL",
     "OrderDependenceWarning",
+    "ViewTransformer",
     "Views",
     "__version__",
     "check_views",

@@ -19,8 +19,19 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "dtypes")
 
 
+def has_ids(frame: Any) -> bool:
+    """Whether the index of a data frame says more than the number of the row."""
+    return type(frame.index).__name__ != "RangeIndex"
+
+
 def check_values(
-    array: Any, where: str, *, present: np.ndarray | None = None, first_row: int = 0, may_be_constant: bool = False
+    array: Any,
+    where: str,
+    *,
+    present: np.ndarray | None = None,
+    first_row: int = 0,
+    may_be_constant: bool = False,
+    may_have_gaps: bool = False,
 ) -> tuple[Array, np.ndarray | None]:
     """One view as finite float64, C-ordered or CSR, and which of its rows are there (None: all).
 
@@ -33,9 +44,11 @@ def check_values(
         The number of the first row, for the texts of errors.
     may_be_constant : bool
         Whether all rows may be equal, as a few new samples may.
+    may_have_gaps : bool
+        Whether single values may be NaN or infinite.
     """
     if is_frame(array):
-        array = _frame_values(array, where)
+        array = frame_values(array, where)
     values = array.data if sp.issparse(array) and hasattr(array, "data") else array
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     if kind in "USMmV":
@@ -64,13 +77,12 @@ def check_values(
     present = _present_rows(checked, present)
     if present is not None:
         checked = _without_rows(checked, ~present)
-    _check_finite(checked, where, first_row)
+    if not may_have_gaps:
+        _check_finite(checked, where, first_row)
     seen = checked if present is None else checked[present]
     if not may_be_constant and _is_constant(seen):
         n_seen = "every sample" if present is None else f"each of the {seen.shape[0]} samples that have it"
-        raise ViewsError(
-            f"{where}: {n_seen} has the same values, so it says nothing about them; leave this view out."
-        )
+        raise ViewsError(f"{where}: {n_seen} has the same values, so it says nothing about them; leave this view out.")
     return checked, present
 
 
@@ -96,7 +108,8 @@ def _without_rows(array: Array, rows: np.ndarray) -> Array:
     return sp.csr_array((array.data[kept], array.indices[kept], indptr), shape=array.shape)
 
 
-def _frame_values(frame: Any, where: str) -> np.ndarray:
+def frame_values(frame: Any, where: str) -> np.ndarray:
+    """The numbers of a data frame, gaps as NaN."""
     bad = [str(c) for c, t in frame.dtypes.items() if getattr(t, "kind", "O") not in "biuf"]
     if bad:
         raise ViewsError(
@@ -117,8 +130,8 @@ def _check_finite(array: Array, where: str, first_row: int) -> None:
         first = np.array([entries.row[first[0]], entries.col[first[0]]])
     raise ViewsError(
         f"{where}: contains {what}, first at row {first_row + first[0]}, column {first[1]}; {(~finite).sum()} of "
-        f"{np.prod(array.shape)} values are not finite. Impute or remove them first. (A row that is NaN from end to end "
-        "says that the sample lacks this view.)"
+        f"{np.prod(array.shape)} values are not finite. Impute or remove them first. (A row that is NaN from end to "
+        "end says that the sample lacks this view.)"
     )
 
 

@@ -2,8 +2,8 @@
 
 A *view* is a 2-D array with one row per sample. All views of a dataset have the same rows in the same order and
 their own columns. :class:`Views` holds them with their names; :func:`check_views` turns what users have (lists,
-dicts, data frames, sparse matrices, one wide array) into clean ``float64`` views or says what is wrong with which.
-A sample may lack some of the views: ``present`` says which it has.
+dicts, data frames, sparse matrices, MuData, one wide array) into clean ``float64`` views or says what is wrong with
+which. A sample may lack some of the views: ``present`` says which it has.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_random_state
 
-from manyview._values import Array, check_values, is_frame
+from manyview._omics import annotated_views, is_annotated, modality_views
+from manyview._outer_join import join_frames
+from manyview._values import Array, check_values, has_ids, is_frame
 from manyview.exceptions import ViewsError
 
 __all__ = ["Array", "Views", "check_views"]
@@ -62,7 +64,7 @@ class Views:
         n_views = len(self.arrays)
         if n_views == 0:
             raise ViewsError("views: expected at least one view, got none.")
-        names = tuple(str(name) for name in self.names) or tuple(f"view{i}" for i in range(n_views))
+        names = tuple(str(name) for name in self.names) or _default_names(n_views)
         if len(names) != n_views:
             raise ViewsError(f"names: expected one per view ({n_views}), got {len(names)}: {list(names)}.")
         repeated = sorted({name for name in names if names.count(name) > 1})
@@ -104,6 +106,41 @@ class Views:
                 "leave it out."
             )
         return None if present.all() else present
+
+    @classmethod
+    def from_frames(cls, frames: Mapping[str, Any]) -> Views:
+        """Join data frames, one per view, on their indexes; a sample may be in some of them only.
+
+        Parameters
+        ----------
+        frames : mapping of str to data frame
+            With the ids of the samples as index, and columns of numbers.
+
+        Returns
+        -------
+        Views
+            With every id that some frame has, in the order of their first appearance. ``present`` says which views
+            each sample has; the rows of the others are zero.
+
+        Raises
+        ------
+        ViewsError
+            If an id occurs twice in a frame, or a frame has no ids.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from manyview import Views
+        >>> mrna = pd.DataFrame({"TP53": [1.0, 2.0], "MYC": [0.5, 0.1]}, index=["tumour a", "tumour b"])
+        >>> mirna = pd.DataFrame({"mir-21": [3.0, 4.0]}, index=["tumour b", "tumour c"])
+        >>> views = Views.from_frames({"mrna": mrna, "mirna": mirna})
+        >>> views
+        Views(3 samples; mrna: 2, mirna: 1; 33% missing)
+        >>> views.present.tolist()
+        [[True, False], [True, True], [False, True]]
+        """
+        arrays, sample_ids, present = join_frames(frames)
+        return cls(arrays, tuple(str(name) for name in frames), sample_ids=sample_ids, present=present)
 
     @property
     def n_samples(self) -> int:
@@ -164,6 +201,8 @@ def check_views(
     zero_rows: Literal["values", "missing"] | Sequence[str] = "values",
     min_views: int = 1,
     min_samples: int = 2,
+    may_be_constant: bool = False,
+    may_have_gaps: bool = False,
 ) -> Views:
     """Turn what users have into checked ``float64`` views.
 
@@ -171,9 +210,12 @@ def check_views(
 
     Parameters
     ----------
-    views : Views, sequence or mapping of arrays, or one 2-D array
+    views : Views, sequence or mapping of arrays, MuData, AnnData, or one 2-D array
         Each view is a dense array, a data frame or a scipy sparse matrix of shape (n_samples, n_features_v),
-        integers or floats. Sparse views stay sparse (CSR). Data frames with an index must agree on it.
+        integers or floats. Sparse views stay sparse (CSR). Data frames with an index must agree on it;
+        :meth:`Views.from_frames` joins those that do not. Of a MuData or a mapping of AnnData objects, ``X`` of every
+        modality is a view; a sample may be absent from some. Of one AnnData, every 2-D entry in ``obsm`` is a view,
+        and there must be at least two; ``X`` is not taken. Values on disk or not yet computed (dask) are loaded.
     view_sizes : int or sequence of int, optional
         For *one* 2-D array that holds all views side by side: the number of columns of each view, or the number of
         views of (nearly) equal width.
@@ -184,6 +226,9 @@ def check_views(
         lacks the view. For counts of words or events the latter is often what is meant.
     min_views, min_samples : int
         Fewer are an error.
+    may_be_constant, may_have_gaps : bool, default=False
+        Whether all samples may have the same values in a view, as a few new samples may, and whether single values may
+        be NaN or infinite, for a transformer to fill in.
 
     Returns
     -------
@@ -222,14 +267,23 @@ def check_views(
         )
     if present is not None:
         given = replace(given, present=present)
-    zero_views = _zero_views(zero_rows, given.names)
+    return _check_all(
+        given,
+        _zero_views(zero_rows, given.names),
+        may_be_constant=may_be_constant,
+        may_have_gaps=may_have_gaps,
+    )
+
+
+def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Views:
+    """Check the values of every view, and find out which rows are there."""
     checked = []
     known = np.ones((given.n_samples, len(given)), dtype=bool)
     for v, (where, array) in enumerate(zip(_places(given.names), given.arrays, strict=True)):
         has_view = given.has_view(v)
         if given.names[v] in zero_views:
             has_view = _nonzero_rows(array, where) if has_view is None else has_view & _nonzero_rows(array, where)
-        values, has_view = check_values(array, where, present=has_view)
+        values, has_view = check_values(array, where, present=has_view, **rules)
         checked.append(values)
         known[:, v] = True if has_view is None else has_view
     return replace(given, arrays=tuple(checked), present=known)
@@ -242,16 +296,7 @@ def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None
 
 def check_block(views: Views, rows: slice) -> Views:
     """Some rows of the views, their values checked; they may be constant."""
-    block = views.take(rows)
-    known = np.ones((block.n_samples, len(block)), dtype=bool)
-    checked = []
-    for v, (where, array) in enumerate(zip(_places(block.names), block.arrays, strict=True)):
-        values, has_view = check_values(
-            array, where, present=block.has_view(v), first_row=rows.start, may_be_constant=True
-        )
-        checked.append(values)
-        known[:, v] = True if has_view is None else has_view
-    return replace(block, arrays=tuple(checked), present=known)
+    return _check_all(views.take(rows), first_row=rows.start, may_be_constant=True)
 
 
 def _zero_views(zero_rows: Any, names: Sequence[str]) -> Sequence[str]:
@@ -271,10 +316,40 @@ def _nonzero_rows(array: Any, where: str) -> np.ndarray:
     return np.asarray(np.abs(values).sum(axis=1)).ravel() > 0
 
 
+def match_fitted(views: Any, given: Views, names: Sequence[str], n_features: Sequence[int]) -> Views:
+    """New samples, by the names of the fitted views: all of these in their order, or some by name.
+
+    Parameters
+    ----------
+    views : object
+        What the user gave.
+    given : Views
+        What became of it.
+    names, n_features : sequences
+        Of the fitted views.
+    """
+    if not (isinstance(views, Views | Mapping) or is_annotated(views)):  # then the names say nothing
+        if len(given) != len(names):
+            raise ViewsError(
+                f"views: expected {len(names)} views, as in fit, got {len(given)}. To give some of them only, name "
+                f"them in a dict; they are {', '.join(names)}."
+            )
+        given = replace(given, names=tuple(names))
+    sizes = dict(zip(names, n_features, strict=True))
+    for where, name, size in zip(_places(given.names), given.names, given.n_features, strict=True):
+        if name not in sizes:
+            raise ViewsError(f"{where}: there was no such view in fit; there were {', '.join(names)}.")
+        if size != sizes[name]:
+            raise ViewsError(f"{where}: expected {sizes[name]} features, as in fit, got {size}.")
+    return given
+
+
 def _as_views(views: Any) -> Views:
     """Sort out the containers; values are looked at later."""
     if isinstance(views, Views):
         return views
+    if is_annotated(views):
+        return Views(**annotated_views(views))
     if isinstance(views, str | bytes):
         raise ViewsError(f"views: expected arrays, got the text {views!r}. To read a file: manyview.read_views(path).")
     if isinstance(views, Mapping) and not is_table(views):  # scipy's DOK matrices are mappings, too
@@ -293,8 +368,14 @@ def _as_views(views: Any) -> Views:
         raise ViewsError(
             f"views: expected a list or dict of 2-D arrays, got {type(views).__module__}.{type(views).__qualname__}."
         )
+    if any(is_annotated(array) for array in arrays):
+        return Views(**modality_views(dict(zip(names or _default_names(len(arrays)), arrays, strict=True))))
     given = Views(arrays, names)
     return replace(given, sample_ids=_common_index(given))
+
+
+def _default_names(n_views: int) -> tuple[str, ...]:
+    return tuple(f"view{v}" for v in range(n_views))
 
 
 def _to_array(view: Any, where: str) -> Any:
@@ -319,7 +400,7 @@ def _common_index(views: Views) -> np.ndarray | None:
     """Sample ids from data frames: all that carry an index of their own must carry the same."""
     ids, first = None, ""
     for where, view in zip(_places(views.names), views.arrays, strict=True):
-        if not is_frame(view) or type(view.index).__name__ == "RangeIndex":
+        if not is_frame(view) or not has_ids(view):
             continue
         index = np.asarray(view.index)
         if ids is None:
@@ -328,15 +409,17 @@ def _common_index(views: Views) -> np.ndarray | None:
             at = int(np.flatnonzero(index != ids)[0])
             raise ViewsError(
                 f"{where}: its index differs from that of {first} (row {at}: {index[at]!r} and {ids[at]!r}). "
-                "Bring the frames into one order first, for example with frame.loc[ids]."
+                "Bring the frames into one order first, for example with frame.loc[ids]; or Views.from_frames joins "
+                "them on their indexes, also if some samples are in some frames only."
             )
     return ids
 
 
-def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> list[Any]:
+def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> Views:
     """Cut one wide table into views."""
-    if not is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table)):
+    if not is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table) or is_annotated(table)):
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
+    ids = np.asarray(table.index) if is_frame(table) and has_ids(table) else None
     table = table.to_numpy() if is_frame(table) else table
     try:
         table = check_array(
@@ -362,7 +445,7 @@ def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int
                 f"but the array has n_features={n_columns}."
             )
         edges = np.concatenate([[0], np.cumsum(sizes)])
-    return [table[:, start:stop] for start, stop in pairwise(edges)]
+    return Views(tuple(table[:, start:stop] for start, stop in pairwise(edges)), sample_ids=ids)
 
 
 def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:
@@ -379,6 +462,8 @@ def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:
         if len(columns) == 1
         else " All views must describe the same samples in the same order."
     )
+    if all(is_frame(array) and has_ids(array) for array in arrays):
+        hint = " Views.from_frames joins data frames on their indexes."
     others = _places(names)[rows.index(expected)] if len(rows) == 2 else "the other views"
     raise ViewsError(f"{_places(names)[odd]}: expected {expected} rows like {others}, got {rows[odd]}.{hint}")
 

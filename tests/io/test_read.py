@@ -88,7 +88,7 @@ def test_missing_file_suggests_a_close_one(tmp_path, views):
     [
         ({"path": []}, ValueError, "path: expected at least one file"),
         ({"path": 3}, TypeError, "path: expected a path, several paths or a folder, got int"),
-        ({"path": "a.npy", "join": "outer"}, ValueError, "join: expected 'exact' or 'inner', got 'outer'"),
+        ({"path": "a.npy", "join": "left"}, ValueError, "join: expected 'exact', 'inner' or 'outer', got 'left'"),
     ],
 )
 def test_bad_arguments(arguments, error, message):

@@ -8,12 +8,13 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from manyview._optional import require
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
 from manyview.cluster._new_samples import FittedViews, place_blocks
 from manyview.cluster._pool import neighbor_columns, pool_views, scale_views, solver_lists, with_every_view
@@ -178,9 +179,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         columns = {name: column[order.twin] for name, column in columns.items()}  # equal samples see the same
         rows = LocalRows(columns, self.n_jobs)
 
-        state, ensemble, steps = invariant.run(
-            rows, lists, settings, on_step=_print_progress if self.verbose else None
-        )
+        state, ensemble, steps = invariant.run(rows, lists, settings, on_step=_print_progress if self.verbose else None)
         labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, self.n_clusters)
         graph_pool = with_every_cluster(pool, labels, self.n_clusters)
         if len(graph_pool) > len(pool):
@@ -222,9 +221,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.converged_ = bool(ensemble.consensus.arrived and settled)
         label_of = np.zeros(self.n_clusters, dtype=np.int64)
         label_of[rows.gather("labels")] = self.labels_[order.rows]
-        self._fitted_views = FittedViews(
-            views.names, views.n_features, order.source, pools, ensemble, label_of
-        )
+        self._fitted_views = FittedViews(views.names, views.n_features, order.source, pools, ensemble, label_of)
 
     def predict(self, views: Any) -> np.ndarray:
         """Clusters of samples, which need not be those of the fit.
@@ -253,7 +250,12 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def transform(self, views: Any) -> np.ndarray:
         """Coordinates of samples in which the clusters are compact, as in ``embedding_``; views as in ``predict``."""
-        return self._gather(views, "embedding")
+        embedding = self._gather(views, "embedding")
+        ids = getattr(views, "sample_ids", None)
+        if ids is not None and _get_output_config("transform", self)["dense"] == "pandas":
+            # scikit-learn takes the index from data frames only
+            return require("pandas", extra="files", purpose="A data frame as output").DataFrame(embedding, index=ids)
+        return embedding
 
     def _gather(self, views: Any, what: str) -> np.ndarray:
         check_is_fitted(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from manyview.cluster._pool import PoolView, ScaledView, neighbor_columns
 from manyview.exceptions import ViewsError
 from manyview.solvers._ensemble import Ensemble, Placed, place
-from manyview.views import Views, check_block, check_new_views, is_table
+from manyview.views import Views, check_block, check_new_views, is_table, match_fitted
 
 # Samples that are looked at together: memory stays flat however many there are.
 _BLOCK_ROWS = 8192
@@ -36,9 +36,7 @@ class FittedViews:
     label_of: np.ndarray
 
 
-def place_blocks(
-    fitted: FittedViews, views: Any, view_sizes: Any, n_jobs: int | None, who: str
-) -> Iterator[Placed]:
+def place_blocks(fitted: FittedViews, views: Any, view_sizes: Any, n_jobs: int | None, who: str) -> Iterator[Placed]:
     """Where the samples belong, one block after the other."""
     given = open_new_views(fitted, views, view_sizes, who)
     with ThreadPoolExecutor(n_jobs or joblib.cpu_count()) as threads, threadpool_limits(limits=1):
@@ -61,21 +59,8 @@ def open_new_views(fitted: FittedViews, views: Any, view_sizes: Any, who: str) -
     if view_sizes is not None and is_table(views) and views.shape[-1] != n_features:
         # scikit-learn's own words, which its tools look for
         raise ViewsError(f"X has {views.shape[-1]} features, but {who} is expecting {n_features} features as input.")
-    named = isinstance(views, Views | Mapping)
-    given = check_new_views(views, view_sizes=view_sizes)
-    if not named and len(given) != len(fitted.names):
-        raise ViewsError(
-            f"views: expected {len(fitted.names)} views, as in fit, got {len(given)}. To give some of them only, name "
-            f"them in a dict; they are {', '.join(fitted.names)}."
-        )
-    names = given.names if named else fitted.names
-    for name, width in zip(names, given.n_features, strict=True):
-        if name not in fitted.names:
-            raise ViewsError(f"views[{name!r}]: there was no such view in fit; there were {', '.join(fitted.names)}.")
-        expected = fitted.n_features[fitted.names.index(name)]
-        if width != expected:
-            raise ViewsError(f"views[{name!r}]: expected {expected} features, as in fit, got {width}.")
-    return Views(given.arrays, names, given.sample_ids, present=given.present)
+    given = match_fitted(views, check_new_views(views, view_sizes=view_sizes), fitted.names, fitted.n_features)
+    return Views(given.arrays, given.names, given.sample_ids, present=given.present)
 
 
 def _columns(fitted: FittedViews, views: Views, n_jobs: int | None) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from manyview._outer_join import spread
 from manyview.graphs import CanonicalOrder, Scaling, learn_scaling, nearest_lists
 from manyview.graphs.neighbours import row_blocks, steady_distances
 from manyview.solvers.invariant import Lists
@@ -77,21 +78,9 @@ def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> l
             scaling, values = learn_scaling(array, wanted[v])
         else:
             scaling, values = learn_scaling(array[present], wanted[v])
-            values = _spread_rows(values, present)
+            values = spread(values, np.flatnonzero(present), views.n_samples)
         scaled.append(ScaledView(scaling, values, present))
     return scaled
-
-
-def _spread_rows(values: Array, present: np.ndarray) -> Array:
-    """The rows of ``values`` where they belong, zeros between them."""
-    if isinstance(values, np.ndarray):
-        spread = np.zeros((len(present), values.shape[1]))
-        spread[present] = values
-        return spread
-    sizes = np.zeros(len(present), dtype=values.indptr.dtype)
-    sizes[present] = np.diff(values.indptr)
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    return sp.csr_array((values.data, values.indices, indptr), shape=(len(present), values.shape[1]))
 
 
 def with_every_view(pool: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Bringing the features of a view to a common scale. :data:`SCALERS` lists the ways by name.
 
-:func:`choose_scaling` picks one by looking at the values of a view, nothing else. What a scaler has to know of the whole
-view (its centre, say) is an argument: by default it is taken from the view itself, and :class:`Scaling` keeps it for new
-samples.
+:func:`choose_scaling` picks one by looking at the values of a view, nothing else. What a scaler has to know of the
+whole view (its centre, say) is an argument: by default it is taken from the view itself, and :class:`Scaling` keeps it
+for new samples.
 """
 
 from __future__ import annotations

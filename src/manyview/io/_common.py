@@ -44,6 +44,8 @@ class Part:
     ids: np.ndarray | None = None
     labels: np.ndarray | None = None
     columns: tuple[str, ...] = ()
+    present: np.ndarray | None = None
+    """After an outer join: which samples the file has. None: all."""
 
     @property
     def n_rows(self) -> int:

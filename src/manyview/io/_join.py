@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from manyview._outer_join import holds, spread, unite_ids
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Part
 
@@ -17,13 +19,16 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
     Parameters
     ----------
     parts : sequence of Part
-        One per file.
-    how : {"exact", "inner"}
-        For ids: whether every file must have all of them, or the samples that are in all files are kept.
+        One per file; a file of labels alone comes last.
+    how : {"exact", "inner", "outer"}
+        For ids: whether every file must have all of them, the samples that are in all files are kept, or those that
+        are in some file with views.
     """
     first = parts[0].ids
     if first is None or any(part.ids is None for part in parts):
         return list(parts), _by_position(parts)
+    if how == "outer":
+        return _outer(parts)
     lookups = [{id_: row for row, id_ in enumerate(part.ids.tolist())} for part in parts if part.ids is not None]
     if how == "exact":
         for part, lookup in zip(parts, lookups, strict=True):
@@ -33,6 +38,57 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
         raise FileFormatError(f"{', '.join(part.source for part in parts)}: no id occurs in all of these files.")
     rows = [np.array([lookup[id_] for id_ in kept]) for lookup in lookups]
     return [_take(part, pick) for part, pick in zip(parts, rows, strict=True)], np.array(kept)
+
+
+def agreed_labels(parts: Sequence[Part], ids: np.ndarray | None) -> np.ndarray | None:
+    """The labels of the samples, from all parts that have some; where two know a sample, they must agree."""
+    labelled = [part for part in parts if part.labels is not None]
+    if not labelled:
+        return None
+    labels, known = np.asarray(labelled[0].labels), _has(labelled[0])
+    for part in labelled[1:]:
+        more, both = np.asarray(part.labels), known & _has(part)
+        if not np.array_equal(more[both], labels[both]):
+            raise FileFormatError(
+                f"{part.source}: its labels differ from those in {labelled[0].source}. "
+                "Pass labels= with the file of the right ones."
+            )
+        labels = np.where(known, labels, more)
+        known = known | _has(part)
+    if ids is not None and not known.all():
+        sources = ", ".join(part.source for part in labelled)
+        raise FileFormatError(
+            f"{sources}: {(~known).sum()} of the {len(known)} samples have no label "
+            f"({_some(ids[~known].tolist())}). Complete the labels, or read the views without them."
+        )
+    return labels
+
+
+def _has(part: Part) -> np.ndarray:
+    return np.ones(part.n_rows, dtype=bool) if part.present is None else part.present
+
+
+def _outer(parts: Sequence[Part]) -> tuple[list[Part], np.ndarray]:
+    """Keep the samples that have a view. Those that are only in a file of labels, the last, are not among them."""
+    ids, rows = unite_ids([part.ids for part in parts], [part.source for part in parts])
+    with_views = [own for part, own in zip(parts, rows, strict=True) if part.arrays]
+    n = 1 + max(int(own.max()) for own in with_views)
+    if len(with_views) > 1 and n == sum(map(len, with_views)):
+        sources = ", ".join(part.source for part in parts if part.arrays)
+        raise FileFormatError(f"{sources}: no id occurs in more than one of these files. Are they spelt alike?")
+    spread_parts = []
+    for part, own in zip(parts, rows, strict=True):
+        kept = own < n
+        spread_parts.append(
+            replace(
+                part,
+                arrays=tuple(spread(array, own, n) for array in part.arrays),
+                ids=None,
+                labels=None if part.labels is None else spread(part.labels[kept], own[kept], n),
+                present=holds(own[kept], n),
+            )
+        )
+    return spread_parts, ids[:n]
 
 
 def _by_position(parts: Sequence[Part]) -> np.ndarray | None:
@@ -64,7 +120,8 @@ def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: di
         told.append(f"{len(extra)} ids are not in {first.source} ({_some(extra)})")
     if told:
         raise FileFormatError(
-            f"{part.source}: {'; '.join(told)}. Pass join='inner' to keep the samples that are in all files."
+            f"{part.source}: {'; '.join(told)}. Pass join='inner' to keep the samples that are in all files, or "
+            "join='outer' to keep all, some without all views."
         )
 
 

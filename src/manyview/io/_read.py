@@ -14,7 +14,7 @@ from manyview._memory import physical_memory
 from manyview.exceptions import FileFormatError
 from manyview.io._columns import read_table, read_table_labels
 from manyview.io._common import Options, Part
-from manyview.io._join import joined
+from manyview.io._join import agreed_labels, joined
 from manyview.io._labels import is_label_key
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
@@ -51,7 +51,7 @@ def read_views(
     label_column: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     header: bool | None = None,
-    join: Literal["exact", "inner"] = "exact",
+    join: Literal["exact", "inner", "outer"] = "exact",
     max_bytes: int | None = None,
 ) -> Views:
     """Read views, and labels and sample ids where there are any, from one file or from several.
@@ -91,10 +91,12 @@ def read_views(
     header : bool, optional
         Whether CSV and TSV files begin with the names of the columns. By default they do; only a first line
         of numbers (other than 0, 1, 2, ...) is an error, because it could also be a sample.
-    join : {"exact", "inner"}
+    join : {"exact", "inner", "outer"}
         If all files have ids, samples are joined on them, in the order of the first file. ``"exact"``: every
-        file must have the same ids. ``"inner"``: keep the samples that are in all files. If not all files
-        have ids, rows are joined by position, and there must be equally many.
+        file must have the same ids. ``"inner"``: keep the samples that are in all files. ``"outer"``: keep those
+        that are in some file with a view, new ones after those of the files before; ``present`` says which views
+        each has, and where there are labels, each must have one. If not all files have ids, rows are joined by
+        position, and there must be equally many.
     max_bytes : int, optional
         Files that would take more memory are refused before they take it. Default: the memory of the machine.
 
@@ -124,8 +126,8 @@ def read_views(
     ...     read_views(file)
     Views(4 samples; colour: 3, texture: 8; 2 classes)
     """
-    if join not in ("exact", "inner"):
-        raise ValueError(f"join: expected 'exact' or 'inner', got {join!r}.")
+    if join not in ("exact", "inner", "outer"):
+        raise ValueError(f"join: expected 'exact', 'inner' or 'outer', got {join!r}.")
     options = Options(
         views_key=views_key if views_key is None or isinstance(views_key, str) else tuple(views_key),
         labels_key=labels_key,
@@ -146,7 +148,8 @@ def read_views(
         arrays=tuple(array for part in parts for array in part.arrays),
         names=tuple(names) if names is not None else _view_names(parts, file_names),
         sample_ids=ids,
-        labels=parts[-1].labels if labels_file is not None else _agreed_labels(parts),
+        labels=agreed_labels(parts if labels_file is None else parts[-1:], ids),
+        present=_present(parts),
     )
 
 
@@ -241,12 +244,7 @@ def _view_names(parts: Sequence[Part], file_names: Sequence[str] | None) -> tupl
     return tuple(file_names)
 
 
-def _agreed_labels(parts: Sequence[Part]) -> np.ndarray | None:
-    labelled = [part for part in parts if part.labels is not None]
-    for part in labelled[1:]:
-        if not np.array_equal(part.labels, labelled[0].labels):  # type: ignore[arg-type]
-            raise FileFormatError(
-                f"{part.source}: its labels differ from those in {labelled[0].source}. "
-                "Pass labels= with the file of the right ones."
-            )
-    return labelled[0].labels if labelled else None
+def _present(parts: Sequence[Part]) -> np.ndarray | None:
+    """A column per view, if an outer join has told."""
+    columns = [part.present for part in parts for _ in part.arrays if part.present is not None]
+    return np.column_stack(columns) if columns else None

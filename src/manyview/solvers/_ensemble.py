@@ -1,7 +1,7 @@
 """The ensemble as it was fitted, and where it puts rows that it has not seen.
 
-A new row takes the way that the fitted ones took: its edges to each member's anchors, the member's embedding and nearest
-centre there, then the consensus of the clusters it is in. So a row that was fitted gets its own label again.
+A new row takes the way that the fitted ones took: its edges to each member's anchors, the member's embedding and the
+nearest centre there, then the consensus of the clusters it is in. So a row that was fitted gets its own label again.
 """
 
 from __future__ import annotations

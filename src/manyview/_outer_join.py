@@ -1,0 +1,117 @@
+"""Samples that only some tables have: one list of all ids, every table spread over it, and who has what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview._values import frame_values, has_ids, is_frame
+from manyview.exceptions import ViewsError
+
+
+class Joined(NamedTuple):
+    """Tables with the same rows: a sample that a table lacks has a row of zeros there, and False in ``present``."""
+
+    arrays: tuple[Any, ...]
+    sample_ids: np.ndarray
+    present: np.ndarray
+
+
+def outer_join(arrays: Sequence[Any], ids: Sequence[Any], places: Sequence[str], order: Any = ()) -> Joined:
+    """Join tables on the ids of their rows, keeping every id.
+
+    Parameters
+    ----------
+    arrays : sequence of arrays, dense or sparse
+        One row per id.
+    ids : sequence of sequences
+        The ids of every table.
+    places : sequence of str
+        How errors call the tables.
+    order : sequence, optional
+        Ids that come first, in this order. The others follow in the order of their first appearance.
+    """
+    everyone, (_, *rows) = unite_ids([order, *ids], ["order", *places])
+    n = len(everyone)
+    spread_arrays = tuple(spread(array, own, n) for array, own in zip(arrays, rows, strict=True))
+    return Joined(spread_arrays, everyone, np.column_stack([holds(own, n) for own in rows]))
+
+
+def join_frames(frames: Mapping[str, Any]) -> Joined:
+    """Join data frames on their indexes."""
+    if not isinstance(frames, Mapping) or not frames:
+        raise ViewsError(f"frames: expected a dict of data frames, one per view, got {_kind(frames)}.")
+    places = [f"views[{str(name)!r}]" for name in frames]
+    first_ids = {}
+    for place, frame in zip(places, frames.values(), strict=True):
+        if not is_frame(frame):
+            raise ViewsError(f"{place}: expected a data frame, got {_kind(frame)}.")
+        if not has_ids(frame):
+            raise ViewsError(
+                f"{place}: its index only counts the rows, so there is nothing to join on. Make the ids the index, for "
+                "example with frame.set_index('sample'); if the row numbers are the ids, with list(frame.index)."
+            )
+        if frame.index.to_frame().isna().any(axis=None):
+            raise ViewsError(f"{place}: a sample has no id; its index has gaps.")
+        if len(frame):
+            first_ids[place] = frame.index[0]
+    _check_one_kind(first_ids)
+    arrays = [frame_values(frame, place) for place, frame in zip(places, frames.values(), strict=True)]
+    return outer_join(arrays, [np.asarray(frame.index) for frame in frames.values()], places)
+
+
+def unite_ids(ids: Sequence[Any], places: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """All ids in the order of their first appearance, and the positions among them of every table's rows."""
+    # An empty list has a type, too, which would change that of the others.
+    flat = np.concatenate([np.asarray(own) for own in ids if len(own)] or [np.array([], dtype=object)])
+    position = {id_: i for i, id_ in enumerate(dict.fromkeys(flat.tolist()))}
+    rows = np.array([position[id_] for id_ in flat.tolist()], dtype=np.intp)
+    everyone = flat[np.unique(rows, return_index=True)[1]]
+    split = np.split(rows, np.cumsum([len(own) for own in ids])[:-1])
+    for own, place in zip(split, places, strict=True):
+        counts = np.bincount(own, minlength=1)
+        if counts.max() > 1:
+            repeated = own[np.argmax(counts[own] > 1)]
+            raise ViewsError(
+                f"{place}: the id {str(everyone[repeated])!r} occurs {counts[repeated]} times; {(counts > 1).sum()} "
+                "id(s) are repeated. Every sample needs an id of its own."
+            )
+    return everyone, split
+
+
+def spread(values: Any, rows: np.ndarray, n_samples: int) -> Any:
+    """Put row i of the values into row ``rows[i]`` of ``n_samples`` rows; the others are zero. Keeps the type."""
+    if np.array_equal(rows, np.arange(n_samples)):
+        return values
+    if sp.issparse(values):
+        entries = values.tocoo()
+        return sp.csr_array((entries.data, (rows[entries.row], entries.col)), shape=(n_samples, values.shape[1]))
+    result = np.zeros((n_samples, *values.shape[1:]), dtype=values.dtype)
+    result[rows] = values
+    return result
+
+
+def holds(rows: np.ndarray, n_samples: int) -> np.ndarray:
+    """True for the samples whose positions are among the rows."""
+    mask = np.zeros(n_samples, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def _check_one_kind(first_ids: Mapping[str, Any]) -> None:
+    """Ids that are numbers here and text there never meet, and every sample would seem to lack a view."""
+    text = {place: id_ for place, id_ in first_ids.items() if isinstance(id_, str)}
+    other = {place: id_ for place, id_ in first_ids.items() if place not in text}
+    if text and other:
+        (a, id_a), (b, id_b) = next(iter(text.items())), next(iter(other.items()))
+        raise ViewsError(
+            f"{b}: its ids are no text, such as {id_b}, but those of {a} are, such as {id_a!r}. "
+            "Bring them to one type, for example with frame.index.astype(str)."
+        )
+
+
+def _kind(value: Any) -> str:
+    return "none" if isinstance(value, Mapping) else type(value).__name__

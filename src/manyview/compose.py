@@ -1,0 +1,313 @@
+"""Transformers of scikit-learn for every view: scale, reduce or weight each in its own way, before clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from manyview._outer_join import spread
+from manyview.exceptions import ViewsError
+from manyview.views import Array, Views, check_views, match_fitted
+
+__all__ = ["ViewTransformer"]
+
+_KEPT_OR_NOT = ("passthrough", "drop")
+
+
+class ViewTransformer(TransformerMixin, BaseEstimator):
+    """Apply a transformer of scikit-learn to each view.
+
+    A view that some samples lack is learned from the samples that have it, and those alone are transformed. Single
+    values may be NaN, for a transformer that fills them in.
+
+    Parameters
+    ----------
+    transformers : transformer, mapping of view name to transformer, or sequence of transformers
+        One for all views, which is cloned for each; those of some views by name; or one for every view. Instead of a
+        transformer, "passthrough" leaves a view as it is and "drop" leaves it out. The transformers that are given
+        stay as they are. Their parameters are set by the name of the view: ``set_params(gist__with_mean=False)``; in a
+        sequence the views count as ``view0``, ``view1``, ...; and one for all is ``transformers__with_mean``.
+    remainder : {"passthrough", "drop"}, default="passthrough"
+        What becomes of the views that a mapping does not name.
+    view_sizes : int or sequence of int, optional
+        For *one* 2-D array that holds all views side by side; see :func:`manyview.check_views`.
+
+    Attributes
+    ----------
+    transformers_ : dict of str to transformer
+        The fitted transformer, "passthrough" or "drop", by the name of the view.
+    view_names_ : tuple of str
+        The views that were fitted.
+    view_sizes_ : dict of str to int
+        Their numbers of features.
+    n_features_in_ : int
+        The sum of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from manyview import ViewTransformer
+    >>> rng = np.random.default_rng(0)
+    >>> views = {"gist": rng.random((20, 9)), "words": rng.poisson(1, (20, 30))}
+    >>> ViewTransformer({"gist": PCA(2)}).fit_transform(views)
+    Views(20 samples; gist: 2, words: 30)
+    """
+
+    def __init__(
+        self, transformers: Any, *, remainder: str = "passthrough", view_sizes: int | Sequence[int] | None = None
+    ) -> None:
+        self.transformers = transformers
+        self.remainder = remainder
+        self.view_sizes = view_sizes
+
+    def fit(self, views: Any, y: Any = None) -> ViewTransformer:
+        """Fit the transformer of every view.
+
+        Parameters
+        ----------
+        views : Views, list or dict of arrays, or one array with ``view_sizes``
+            Each of shape (n_samples, n_features_v); see :func:`manyview.check_views`.
+        y : array-like of shape (n_samples,), optional
+            Passed to the transformers. The labels of :class:`manyview.Views` are not.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(views, y)
+        return self
+
+    def fit_transform(self, views: Any, y: Any = None) -> Views:
+        """Fit the transformer of every view and return the transformed views.
+
+        Parameters
+        ----------
+        views, y
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        Views
+            As from :meth:`transform`.
+        """
+        given = self._check(views, min_samples=2)
+        chosen = self._choose(given.names)
+        fitted: dict[str, Any] = {}
+        outputs: dict[str, Array] = {}
+        for v, (name, transformer) in enumerate(chosen.items()):
+            fitted[name] = transformer if isinstance(transformer, str) else clone(transformer)
+            rows = given.has_view(v)
+            if rows is not None and not rows.any():
+                raise ViewsError(f"views[{name!r}]: no sample has this view; leave it out.")
+            own_y = y if y is None or rows is None else np.asarray(y)[rows]
+            output = _apply(name, _fit_and_transform, fitted[name], _rows_of(given[v], rows), own_y)
+            if output is not None:
+                outputs[name] = output
+        result = _assemble(given, outputs)
+        self.transformers_ = fitted
+        self.view_names_ = given.names
+        self.view_sizes_ = dict(zip(given.names, given.n_features, strict=True))
+        self.n_features_in_ = sum(given.n_features)
+        # For new samples of which none has the view: what comes out has this width, and is sparse or not.
+        self._no_rows = {name: output[:0] for name, output in outputs.items()}
+        return result
+
+    def transform(self, views: Any) -> Views:
+        """Transform the views of samples, new ones or those of the fit.
+
+        Parameters
+        ----------
+        views : Views, list or dict of arrays, or one array with ``view_sizes``
+            The views of the fit, by name, or some of them.
+
+        Returns
+        -------
+        Views
+            With the same names, ids, labels and missing views; rows of a view that a sample lacks are zero.
+        """
+        check_is_fitted(self)
+        checked = self._check(views, min_samples=1)
+        given = match_fitted(views, checked, self.view_names_, list(self.view_sizes_.values()))
+        outputs = {}
+        for v, name in enumerate(given.names):
+            rows = given.has_view(v)
+            if rows is not None and not rows.any():
+                output = self._no_rows.get(name)
+            else:
+                output = _apply(name, _only_transform, self.transformers_[name], _rows_of(given[v], rows))
+            if output is not None:
+                outputs[name] = output
+        return _assemble(given, outputs)
+
+    def set_output(self, *, transform: str | None = None) -> ViewTransformer:
+        """Do nothing, so that ``set_output`` of a pipeline reaches its other steps: the output is always `Views`.
+
+        Parameters
+        ----------
+        transform : ignored
+            For scikit-learn's conventions only.
+
+        Returns
+        -------
+        self
+        """
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, with the transformers and their parameters by the name of the view.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to list the transformers and their parameters, too.
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name, transformer in self._by_name().items():
+                params[name] = transformer
+                if hasattr(transformer, "get_params"):
+                    params.update({f"{name}__{key}": value for key, value in transformer.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> ViewTransformer:
+        """Set parameters, transformers (``gist=PCA(3)``) or parameters of transformers (``gist__n_components=3``).
+
+        Parameters
+        ----------
+        **params
+            Names as :meth:`get_params` lists them.
+
+        Returns
+        -------
+        self
+        """
+        if "transformers" in params:  # first: the other names refer to it
+            self.transformers = params.pop("transformers")
+        by_name = self._by_name()
+        replaced = {name: params.pop(name) for name in by_name if name in params}
+        if replaced:
+            by_name.update(replaced)
+            self.transformers = by_name if isinstance(self.transformers, Mapping) else list(by_name.values())
+        super().set_params(**params)
+        return self
+
+    def _by_name(self) -> dict[str, Any]:
+        """The transformers that have a name; one for all has none."""
+        if isinstance(self.transformers, Mapping):
+            return dict(self.transformers)
+        if _is_list(self.transformers):
+            return {f"view{v}": transformer for v, transformer in enumerate(self.transformers)}
+        return {}
+
+    def _check(self, views: Any, min_samples: int) -> Views:
+        return check_views(
+            views, view_sizes=self.view_sizes, min_samples=min_samples, may_be_constant=True, may_have_gaps=True
+        )
+
+    def _choose(self, names: Sequence[str]) -> dict[str, Any]:
+        """The transformer of every view, "passthrough" or "drop"."""
+        if self.remainder not in _KEPT_OR_NOT:
+            raise ViewsError(f"remainder: expected 'passthrough' or 'drop', got {self.remainder!r}.")
+        given = self.transformers
+        if isinstance(given, Mapping):
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise ViewsError(f"transformers: there is no view {unknown[0]!r}; the views are {', '.join(names)}.")
+            taken = [name for name in given if name in self.get_params(deep=False)]
+            if taken:
+                raise ViewsError(f"transformers: {taken[0]!r} is the name of a parameter; give this view another name.")
+            chosen = {name: given.get(name, self.remainder) for name in names}
+        elif _is_list(given):
+            if len(given) != len(names):
+                raise ViewsError(
+                    f"transformers: expected one per view ({len(names)}: {', '.join(names)}), got {len(given)}."
+                )
+            chosen = dict(zip(names, given, strict=True))
+        else:
+            chosen = dict.fromkeys(names, given)
+        for name, transformer in chosen.items():
+            _check_transformer(name, transformer)
+        return chosen
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _is_list(value: Any) -> bool:
+    # A pipeline has a length and items, too, and is one transformer.
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _check_transformer(name: str, transformer: Any) -> None:
+    if isinstance(transformer, str):
+        usable = transformer in _KEPT_OR_NOT
+    else:
+        usable = not isinstance(transformer, type) and hasattr(transformer, "fit") and hasattr(transformer, "transform")
+    if not usable:
+        raise ViewsError(
+            f"transformers: for view {name!r} expected an object with fit and transform, 'passthrough' or 'drop', got "
+            f"{transformer!r}."
+        )
+
+
+def _rows_of(array: Array, rows: np.ndarray | None) -> Array:
+    return array if rows is None else array[rows]
+
+
+def _fit_and_transform(transformer: Any, array: Array, y: Any) -> Any:
+    if hasattr(transformer, "fit_transform"):
+        return transformer.fit_transform(array, y)
+    return transformer.fit(array, y).transform(array)
+
+
+def _only_transform(transformer: Any, array: Array) -> Any:
+    return transformer.transform(array)
+
+
+def _apply(name: str, step: Callable[..., Any], transformer: Any, array: Array, *args: Any) -> Array | None:
+    """What the step makes of a view, checked; None for a view that is left out."""
+    if isinstance(transformer, str):
+        return array if transformer == "passthrough" else None
+    who = type(transformer).__name__
+    try:
+        output = step(transformer, array, *args)
+    except Exception as error:
+        error.add_note(f"Raised by {who}, the transformer of views[{name!r}].")
+        raise
+    output = sp.csr_array(output) if sp.issparse(output) else np.asarray(output)
+    if output.ndim != 2:
+        raise ViewsError(f"views[{name!r}]: expected {who} to return a 2-D array, got {output.ndim}-D.")
+    if output.shape[0] != array.shape[0]:
+        raise ViewsError(
+            f"views[{name!r}]: expected {who} to return a row for each of {array.shape[0]} samples, got "
+            f"{output.shape[0]} rows."
+        )
+    return output
+
+
+def _assemble(given: Views, outputs: Mapping[str, Array]) -> Views:
+    """The given samples with the views that came out, spread over the samples again."""
+    if not outputs:
+        raise ViewsError(f"transformers: every view is dropped ({', '.join(given.names)}); keep at least one.")
+    kept = [given.names.index(name) for name in outputs]
+    arrays = []
+    for v, output in zip(kept, outputs.values(), strict=True):
+        rows = given.has_view(v)
+        arrays.append(output if rows is None else spread(output, np.flatnonzero(rows), given.n_samples))
+    present = None if given.present is None else given.present[:, kept]
+    return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present)

@@ -1,0 +1,171 @@
+"""MuData and AnnData as input. Stand-ins run everywhere, the real ones where they are installed (manyview[omics])."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import manyview
+from manyview import InvariantTBGL, Views, check_views
+from manyview.exceptions import ViewsError
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+
+
+@pytest.fixture(params=["stand-in", "real"])
+def omics(request):
+    """Functions that make an AnnData and a MuData."""
+    if request.param == "real":
+        anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+        return SimpleNamespace(
+            anndata=lambda x, ids, **obsm: anndata.AnnData(x, obs=pd.DataFrame(index=ids), obsm=obsm),
+            mudata=mudata.MuData,
+        )
+    return SimpleNamespace(
+        anndata=lambda x, ids, **obsm: SimpleNamespace(X=x, obs_names=pd.Index(ids), obsm=obsm),
+        mudata=lambda mod: SimpleNamespace(
+            mod=mod, obs_names=pd.Index(dict.fromkeys(id_ for m in mod.values() for id_ in m.obs_names)), obsm={}
+        ),
+    )
+
+
+RNA = np.arange(12, dtype=np.float32).reshape(4, 3)
+PROTEIN = sp.csr_matrix(np.array([[1.0, 0], [0, 2], [3, 4]]))
+
+
+@pytest.fixture
+def two(omics):
+    return {"rna": omics.anndata(RNA, list("abcd")), "protein": omics.anndata(PROTEIN, list("dbe"))}
+
+
+def check_two(views: Views, order: str) -> None:
+    """``two`` in this order of the samples."""
+    assert views.names == ("rna", "protein")
+    assert views.sample_ids.tolist() == list(order)
+    assert views.labels is None
+    assert isinstance(views["protein"], sp.csr_array)
+    rna = dict(zip("abcd", RNA.tolist(), strict=True))
+    protein = dict(zip("dbe", PROTEIN.toarray().tolist(), strict=True))
+    assert views["rna"].tolist() == [rna.get(id_, [0, 0, 0]) for id_ in order]
+    assert views["protein"].toarray().tolist() == [protein.get(id_, [0, 0]) for id_ in order]
+    assert views.present.tolist() == [[id_ in rna, id_ in protein] for id_ in order]
+
+
+def test_the_modalities_of_a_mudata_are_views(omics, two):
+    data = omics.mudata(two)
+    check_two(check_views(data), "".join(data.obs_names))
+
+
+def test_samples_are_in_the_order_of_the_mudata(omics, two):
+    data = omics.mudata(two)
+    if isinstance(data, SimpleNamespace):
+        data.obs_names = pd.Index(list("ebdca"))
+    else:
+        data = data[list("ebdca")]
+    check_two(check_views(data), "ebdca")
+
+
+def test_a_dict_of_anndata_is_joined_alike(two):
+    check_two(check_views(two), "abcde")
+    assert check_views(list(two.values())).names == ("view0", "view1")
+
+
+def test_samples_that_have_a_modality_alone(omics, two):
+    """None of the new samples need have a modality."""
+    if isinstance(two["rna"], SimpleNamespace):
+        few = omics.mudata({"rna": omics.anndata(RNA[:2], list("ac")), "protein": omics.anndata(PROTEIN[:0], [])})
+    else:
+        few = omics.mudata(two)[["a", "c"]]
+    views = check_views(few, may_be_constant=True)
+    assert views.n_features == (3, 2)
+    assert views.present.tolist() == [[True, False], [True, False]]
+
+
+def test_entries_in_obsm_of_an_anndata_are_views(omics):
+    ids = list("abcd")
+    frame = pd.DataFrame({"x": [1, 2, 3, 4], "z": [0, 1, 0, 1]}, index=ids)
+    data = omics.anndata(RNA, ids, pca=np.arange(8.0).reshape(4, 2), sites=frame, cube=np.ones((4, 2, 2)))
+    views = check_views(data)
+    assert views.names == ("pca", "sites")
+    assert views.sample_ids.tolist() == ids
+    assert views.present is None
+    np.testing.assert_array_equal(views["sites"], frame.to_numpy())
+
+
+def test_one_anndata_with_too_few_entries(omics):
+    with pytest.raises(ViewsError, match=r"2-D entries in its obsm; expected at least two, got pca\. .* or a MuData"):
+        check_views(omics.anndata(RNA, list("abcd"), pca=RNA))
+    with pytest.raises(ViewsError, match="expected at least two, got none"):
+        check_views(omics.anndata(RNA, list("abcd")))
+
+
+def test_an_anndata_beside_something_else(two):
+    with pytest.raises(ViewsError, match=r"views\['other'\]: expected an AnnData object like the other .* got ndarray"):
+        check_views({**two, "other": np.ones((4, 2))})
+
+
+def test_an_anndata_without_values(omics):
+    empty = omics.anndata(None, list("ab"))
+    with pytest.raises(ViewsError, match=r"views\['empty'\]: the AnnData object has no values in X"):
+        check_views({"empty": empty})
+
+
+def test_repeated_ids_name_the_modality(two, omics):
+    with pytest.raises(ViewsError, match=r"views\['twice'\]: the id 'a' occurs 2 times"):
+        check_views({**two, "twice": omics.anndata(RNA, list("abca"))})
+
+
+def test_view_sizes_are_not_for_a_mudata(omics, two):
+    with pytest.raises(ViewsError, match="view_sizes: only for one 2-D array"):
+        check_views(omics.mudata(two), view_sizes=2)
+
+
+def test_estimators_take_them(omics):
+    rng = np.random.default_rng(0)
+    ids = [f"cell {i}" for i in range(40)]
+    centre = np.repeat([[0.0], [9.0]], 20, axis=0)
+    arrays = {"rna": rng.normal(centre, 1, (40, 5)), "protein": rng.normal(centre, 1, (40, 3))}
+    labels = InvariantTBGL(2, random_state=0).fit(arrays).labels_
+    data = omics.mudata({name: omics.anndata(array, ids) for name, array in arrays.items()})
+    np.testing.assert_array_equal(InvariantTBGL(2, random_state=0).fit(data).labels_, labels)
+
+
+def test_a_mudata_that_is_out_of_date(two):
+    ids = pd.Index(list("abcd"))
+    with pytest.raises(ViewsError, match=r"1 samples of the modalities are not in obs_names .* 'e'\. Call its"):
+        check_views(SimpleNamespace(mod=two, obs_names=ids, obsm={}))
+
+
+def test_a_mudata_that_shares_variables(two):
+    with pytest.raises(ViewsError, match=r"expected a MuData whose modalities share samples \(axis=0\), got axis=1"):
+        check_views(SimpleNamespace(mod=two, obs_names=pd.Index(list("abcde")), obsm={}, axis=1))
+
+
+@pytest.mark.parametrize("method", ["compute", "to_memory"])
+def test_what_is_not_in_memory_is_loaded(method):
+    later = SimpleNamespace(**{method: lambda: RNA})
+    data = SimpleNamespace(X=later, obs_names=pd.Index(list("abcd")), obsm={})
+    np.testing.assert_array_equal(check_views({"rna": data})["rna"], RNA)
+
+
+@pytest.mark.parametrize("x", [RNA, sp.csr_matrix(RNA)], ids=["dense", "sparse"])
+def test_backed_files_are_loaded(tmp_path, x):
+    anndata = pytest.importorskip("anndata")
+    anndata.AnnData(x, obs=pd.DataFrame(index=list("abcd"))).write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    assert backed.isbacked
+    found = check_views({"rna": backed})["rna"]
+    backed.file.close()
+    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, RNA)
+    assert sp.issparse(found) == sp.issparse(x)
+
+
+def test_neither_is_ever_imported():
+    code = "".join(path.read_text(encoding="utf-8") for path in Path(manyview.__file__).parent.rglob("*.py"))
+    assert not re.search(r"(import|require\()\W*(anndata|mudata)", code)
