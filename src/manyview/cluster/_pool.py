@@ -9,7 +9,7 @@ way counts less (:mod:`manyview.solvers._members`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ from manyview.views import Array, Views
 # So many samples of every view belong to the pool, if so many have it.
 _FEWEST_PER_VIEW = 10
 # A sample borrows a view from so many pool members.
-_LENDERS = 3
+_LENDERS = 10
 # Two samples are as far apart as their views in common say, and as any two are, with the weight of so many views.
 _PRIOR_VIEWS = 0.5
 
@@ -102,11 +102,11 @@ def pool_views(scaled: Sequence[ScaledView], pool: np.ndarray, length: int) -> t
     return tuple(found)
 
 
-def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:
+def solver_lists(scaled: Sequence[ScaledView], pool: np.ndarray) -> Lists:
     """What is common to the rows' lists."""
+    lists = Lists(len(pool), tuple(view.far for view in scaled))
     present = np.column_stack([view.present for view in scaled])
-    patterns = None if present.all() else np.unique(present, axis=0)
-    return Lists(n_pool, tuple(view.far for view in scaled), patterns)
+    return lists if present.all() else replace(lists, patterns=np.unique(present, axis=0), pool_has=present[pool])
 
 
 def neighbor_columns(

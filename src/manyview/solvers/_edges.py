@@ -89,14 +89,21 @@ def _nth_largest(values: np.ndarray, n: int) -> float:
 
 
 @njit(nogil=True, cache=True)
-def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
+def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int, has_view: np.ndarray) -> None:
     """Keep in each row the k anchors with most weight over all views, in place.
 
     Weights of the same anchor are added up over the views, then the (k + 1)-th largest sum is subtracted and the rest
     scaled: the same closed form as CAN weights, with the views' support in place of nearness. The neutral anchor keeps
     its mean share of the mass. What is left has columns ``0, ..., k``; all others get weight 0.
+
+    ``has_view`` says which of the views, whose columns lie side by side, each anchor has; it is empty if all have all.
+    An anchor that lacks some cannot be supported by them, so its support counts for these, too: it is multiplied by
+    ``(v + 1)/(c + 1)``, where the row has v views, c of them in common with the anchor. (The 1 stands for doubt: one
+    view in common should not speak for many.)
     """
     width = anchors.shape[1]
+    n_views = has_view.shape[1]
+    own = np.zeros(n_views, dtype=np.bool_)
     merged, support = np.empty(width, dtype=anchors.dtype), np.empty(width)
     where, row_of = np.empty(neutral + 1, dtype=np.int32), np.full(neutral + 1, -1, dtype=np.int32)
     for i in range(anchors.shape[0]):
@@ -115,6 +122,11 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
                 row_of[anchor], where[anchor] = i, count
                 merged[count], support[count] = anchor, weight
                 count += 1
+        if has_view.shape[0] > 0:
+            for v in range(n_views):
+                own[v] = weights[i, v * width // n_views : (v + 1) * width // n_views].max() > 0.0
+            for c in range(count):
+                support[c] *= (own.sum() + 1) / ((own & has_view[merged[c]]).sum() + 1)
         threshold = 0.0
         if count > k:
             threshold = _nth_largest(support[:count].copy(), k)

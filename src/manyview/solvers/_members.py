@@ -64,13 +64,14 @@ class Settings:
 class Lists:
     """What is common to the rows' lists of nearest pool members.
 
-    ``far`` is, per view, the distance at which similarity ends. ``patterns`` lists which views samples have together,
-    each combination once; None if every sample has all.
+    ``far`` is, per view, the distance at which similarity ends. If samples lack views, ``patterns`` lists which views
+    samples have together, each combination once, and ``pool_has`` which views each pool member has.
     """
 
     n_pool: int
     far: tuple[float, ...]
     patterns: np.ndarray | None = None
+    pool_has: np.ndarray | None = None
 
     def cover(self, views: np.ndarray) -> bool:
         """Whether every sample has one of these views."""
@@ -181,7 +182,9 @@ def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray
     anchors, weights = _view_edges(block, lists, member, single)
     if dense:
         shared, support = _view_edges(block, lists, member, dense)
-        best_supported(shared, support, member.n_kept, len(member.anchors))
+        everyone = np.ones((0, len(dense)), dtype=bool)
+        has_view = everyone if lists.pool_has is None else lists.pool_has[np.ix_(member.anchors, dense)]
+        best_supported(shared, support, member.n_kept, len(member.anchors), has_view)
         anchors, weights = np.hstack([shared[:, :kept], anchors]), np.hstack([support[:, :kept], weights])
     graphs = [(0, kept)] if dense else []
     graphs += [(kept + i * width, kept + (i + 1) * width) for i in range(len(single))]
