@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all lint benchmark peers clean
+.PHONY: help demo test test-all lint benchmark peers missing clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,15 @@ benchmark: .venv/dev ## time and memory of all methods
 peers: .venv-peers/ready ## other packages beside ours: time and scores
 	.venv-peers/bin/python benchmarks/peers.py
 
+# Some methods of imml run in GNU Octave, which has to be installed; without it these are left out as failed.
+.venv-imml/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-imml
+	.venv-imml/bin/python -m pip --disable-pip-version-check install --quiet --editable . 'imml[octave]==0.6.*'
+	@touch $@
+
+missing: .venv-imml/ready ## samples that lack views: scores beside those of imml
+	.venv-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
+
 clean: ## remove .venv, caches and output
-	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf .venv .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,6 +6,8 @@ import pytest
 from manyview.graphs import can_weights
 from manyview.solvers import _edges
 
+ALL_VIEWS = np.ones((0, 2), dtype=bool)
+
 
 def dense(anchors, weights, size):
     graph = np.zeros((len(anchors), size))
