@@ -6,8 +6,6 @@ import pytest
 from manyview.graphs import can_weights
 from manyview.solvers import _edges
 
-ALL_VIEWS = np.ones((0, 2), dtype=bool)
-
 
 def dense(anchors, weights, size):
     graph = np.zeros((len(anchors), size))
@@ -150,7 +148,7 @@ def test_best_supported_keeps_the_largest_sums_and_the_neutral_share(k, seed):
     anchors, weights = random_edges(seed)
     expected = naive_support(anchors, weights, k, 14)
     assert (expected[:, :-1] > 0).sum(axis=1).max() <= k
-    _edges.best_supported(anchors, weights, k, 14, ALL_VIEWS)
+    _edges.best_supported(anchors, weights, k, 14)
     graph = dense(anchors, weights, 15)
     np.testing.assert_allclose(graph, expected, atol=1e-12)
     np.testing.assert_allclose(graph.sum(axis=1), 1)
@@ -165,13 +163,13 @@ def test_best_supported_solves_the_can_problem_with_support_for_nearness():
     order = np.argsort(-sums, axis=1)
     expected = can_weights(-np.take_along_axis(sums, order, axis=1)[:, :5])
     near = np.take_along_axis(anchors, order, axis=1)[:, :4]
-    _edges.best_supported(anchors, weights, 4, 9, ALL_VIEWS)
+    _edges.best_supported(anchors, weights, 4, 9)
     np.testing.assert_allclose(dense(anchors, weights, 10), dense(near, expected, 10), atol=1e-12)
 
 
 def test_best_supported_lets_the_first_of_equals_count_the_same():
     anchors, weights = np.array([[0, 1, 9, 2, 3, 9]], dtype=np.int32), np.array([[0.5, 0.5, 0, 0.5, 0.5, 0]])
-    _edges.best_supported(anchors, weights, 2, 9, ALL_VIEWS)
+    _edges.best_supported(anchors, weights, 2, 9)
     graph = dense(anchors, weights, 10)
     np.testing.assert_array_equal(graph, [[0.5, 0.5, 0, 0, 0, 0, 0, 0, 0, 0]])
     assert (weights > 0).sum() == 2
@@ -183,7 +181,7 @@ def test_best_supported_of_few_different_weights_follows_its_definition(k):
     anchors, weights = rng.integers(9, size=(200, 8), dtype=np.int32), rng.integers(1, 3, size=(200, 8)) / 4
     anchors[:, 7], anchors[:, 0] = 8, 0  # all rows have some idle mass and some that is not
     expected = naive_support(anchors, weights, k, 8)
-    _edges.best_supported(anchors, weights, k, 8, ALL_VIEWS)
+    _edges.best_supported(anchors, weights, k, 8)
     np.testing.assert_allclose(dense(anchors, weights, 9), expected, atol=1e-12)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert ((dense(anchors, weights, 9)[:, :8] > 0).sum(axis=1) <= k).all()
@@ -191,7 +189,7 @@ def test_best_supported_of_few_different_weights_follows_its_definition(k):
 
 def test_best_supported_leaves_a_row_that_nothing_supports_to_the_neutral_anchor():
     anchors, weights = np.full((1, 6), 9, dtype=np.int32), np.array([[0, 0, 1.0, 0, 0, 1.0]])
-    _edges.best_supported(anchors, weights, 2, 9, ALL_VIEWS)
+    _edges.best_supported(anchors, weights, 2, 9)
     np.testing.assert_array_equal(dense(anchors, weights, 10), np.eye(10)[9:])
 
 
@@ -201,7 +199,7 @@ def test_best_supported_of_one_view_changes_nothing(blobs):
     place = places(lists.n_pool, np.arange(lists.n_pool))
     _edges.view_edges(columns["near 0"], columns["distance 0"], place, 5, np.inf, anchors, weights, 0)
     before = dense(anchors, weights, 121)
-    _edges.best_supported(anchors, weights, 5, 120, ALL_VIEWS)
+    _edges.best_supported(anchors, weights, 5, 120)
     np.testing.assert_allclose(dense(anchors, weights, 121), before, atol=1e-12)
 
 

@@ -173,8 +173,8 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         pool = select_spread([view.values for view in scaled], self._pool_size(views.n_samples), rng)
         pool = with_every_view(pool, scaled)
         length = _LIST_LENGTH * max(_GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in settings.kinds))
-        pools = pool_views(scaled, pool, length)
-        lists = solver_lists(scaled, pool)
+        pools = pool_views(scaled, pool, length, self.n_jobs)
+        lists = solver_lists(scaled, len(pool))
         columns = neighbor_columns(scaled, pools, self.n_jobs)
         columns = {name: column[order.twin] for name, column in columns.items()}  # equal samples see the same
         rows = LocalRows(columns, self.n_jobs)
@@ -183,8 +183,8 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, self.n_clusters)
         graph_pool = with_every_cluster(pool, labels, self.n_clusters)
         if len(graph_pool) > len(pool):
-            lists = solver_lists(scaled, graph_pool)
-            columns = neighbor_columns(scaled, pool_views(scaled, graph_pool, length), self.n_jobs)
+            lists = solver_lists(scaled, len(graph_pool))
+            columns = neighbor_columns(scaled, pool_views(scaled, graph_pool, length, self.n_jobs), self.n_jobs)
         columns["labels"] = labels
         graph, weights = learned_graph(
             LocalRows(columns, self.n_jobs),

@@ -1,9 +1,9 @@
 """From views to lists: which members of the pool are nearest to a sample in each view.
 
-The pool is a set of samples that the graphs draw their anchors from. A sample may lack views, in the pool or out of it.
-In each view the lists name pool members that have it, and a sample that lacks it looks at them with borrowed eyes: with
-the mean of the few pool members that are nearest to it in the views that both have (:func:`_borrow`). What it sees that
-way counts less (:mod:`manyview.solvers._members`).
+The pool is a set of samples that the graphs draw their anchors from. A sample may lack views. It then has no list there,
+and is placed by the views that it has. But if members of the pool were missing from the lists of a view, samples with
+other views would be compared with other members, and samples would be grouped by what they lack. So a member of the pool
+that lacks a view borrows it: it stands, in that view, where the members that are like it in the others have their mean.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._outer_join import spread
-from manyview.graphs import CanonicalOrder, Scaling, learn_scaling, nearest_lists
-from manyview.graphs.neighbours import row_blocks, steady_distances
+from manyview.graphs import CanonicalOrder, Scaling, can_weights, learn_scaling, nearest_lists
+from manyview.graphs.neighbours import row_blocks
+from manyview.graphs.scaling import row_lengths
 from manyview.solvers.invariant import Lists
 from manyview.views import Array, Views
 
 # So many samples of every view belong to the pool, if so many have it.
 _FEWEST_PER_VIEW = 10
-# A sample borrows a view from so many pool members.
-_LENDERS = 10
-# Two samples are as far apart as their views in common say, and as any two are, with the weight of so many views.
-_PRIOR_VIEWS = 0.5
+# A member of the pool borrows a view from so many others, and in each view looks for them among so many.
+_LENDERS = 8
+_LIKELY_LENDERS = 20
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class ScaledView:
 class PoolView:
     """What a sample is compared with in one view.
 
-    ``anchors`` are the scaled pool members that have the view and ``places`` their places in the pool; ``length`` of
-    them are listed for a sample.
+    ``anchors`` are scaled pool members and ``places`` their places in the pool; ``length`` of them are listed for a
+    sample.
     """
 
     scaling: Scaling
@@ -92,27 +92,82 @@ def with_every_view(pool: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarra
     return pool
 
 
-def pool_views(scaled: Sequence[ScaledView], pool: np.ndarray, length: int) -> tuple[PoolView, ...]:
+def pool_views(
+    scaled: Sequence[ScaledView], pool: np.ndarray, length: int, n_threads: int | None
+) -> tuple[PoolView, ...]:
     """The pool in each view, to list ``length`` members for a sample or as many as there are."""
-    found = []
+    known = []
     for view in scaled:
         places = np.flatnonzero(view.present[pool])
-        anchors = view.values[pool[places]]
-        found.append(PoolView(view.scaling, anchors, places.astype(np.int32), view.far, min(length, len(places))))
-    return tuple(found)
+        known.append(PoolView(view.scaling, view.values[pool[places]], places.astype(np.int32), view.far, len(places)))
+    lacking = [v for v, view in enumerate(known) if len(view.places) < len(pool)]
+    if lacking:
+        likeness = _likeness(known, len(pool), n_threads)
+        for v in lacking:
+            known[v] = _with_borrowed(known[v], likeness)
+    return tuple(replace(view, length=min(length, len(view.places))) for view in known)
 
 
-def solver_lists(scaled: Sequence[ScaledView], pool: np.ndarray) -> Lists:
+def _likeness(known: Sequence[PoolView], n_pool: int, n_threads: int | None) -> sp.csr_array:
+    """How alike the members of the pool are: CAN weights, their mean over the views in common, n_pool x n_pool.
+
+    The mean counts one view more than there are, with weight 0: for doubt, if there are few.
+    """
+    has_view = np.zeros((n_pool, len(known)))
+    total = sp.csr_array((n_pool, n_pool))
+    for v, view in enumerate(known):
+        has_view[view.places, v] = 1
+        k = min(_LIKELY_LENDERS, len(view.places) - 1)
+        near, distance = replace(view, length=k + 1).nearest(view.anchors, n_threads)
+        weights = can_weights(np.where(np.isfinite(distance), distance, view.far).astype(float))
+        rows = np.repeat(view.places, k)
+        total += sp.csr_array((weights.ravel(), (rows, near[:, :k].ravel())), shape=total.shape)
+    edges = total.tocoo()
+    common = np.einsum("ev,ev->e", has_view[edges.row], has_view[edges.col])
+    return sp.csr_array((edges.data / (common + 1), (edges.row, edges.col)), shape=total.shape)
+
+
+def _with_borrowed(view: PoolView, likeness: sp.csr_array) -> PoolView:
+    """The view with what members that lack it borrow from those that have it; who is like none of these stays out."""
+    lack = np.setdiff1d(np.arange(likeness.shape[0], dtype=np.int32), view.places)
+    likeness = likeness[lack][:, view.places]
+    alike = np.asarray(likeness.sum(axis=1)).ravel() > 0
+    likeness = likeness[alike]
+    lend = sp.vstack([_lending(likeness[rows].toarray()) for rows in row_blocks(*likeness.shape)] or [likeness])
+    borrowed = lend @ view.anchors
+    # A mean is shorter than what it is the mean of, and would be nearer to everyone.
+    length, wanted = row_lengths(borrowed), lend @ row_lengths(view.anchors)
+    stretch = np.divide(wanted, length, out=np.ones_like(length), where=length > 0)
+    borrowed = sp.dia_array((stretch[None], [0]), shape=(len(stretch), len(stretch))) @ borrowed
+    stacked = np.vstack if isinstance(view.anchors, np.ndarray) else sp.vstack
+    places = np.concatenate([view.places, lack[alike]])
+    order = np.argsort(places)
+    anchors = stacked([view.anchors, borrowed])
+    anchors = anchors if isinstance(anchors, np.ndarray) else sp.csr_array(anchors)
+    return replace(view, anchors=anchors[order], places=places[order])
+
+
+def _lending(likeness: np.ndarray) -> sp.csr_array:
+    """From how alike they are to how much each lender counts: CAN weights of the likest, rows sum to 1."""
+    k = min(_LENDERS, likeness.shape[1] - 1)
+    likest = np.argsort(-likeness, axis=1, kind="stable")[:, : k + 1]
+    values = np.take_along_axis(likeness, likest, axis=1)
+    weights = np.where(values[:, :k] > 0, can_weights(-values), 0.0)
+    indptr = np.arange(0, weights.size + 1, k)
+    return sp.csr_array((weights.ravel(), likest[:, :k].ravel(), indptr), shape=likeness.shape)
+
+
+def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:
     """What is common to the rows' lists."""
-    lists = Lists(len(pool), tuple(view.far for view in scaled))
     present = np.column_stack([view.present for view in scaled])
-    return lists if present.all() else replace(lists, patterns=np.unique(present, axis=0), pool_has=present[pool])
+    patterns = None if present.all() else np.unique(present, axis=0)
+    return Lists(n_pool, tuple(view.far for view in scaled), patterns)
 
 
 def neighbor_columns(
     scaled: Sequence[ScaledView], pools: Sequence[PoolView], n_threads: int | None
 ) -> dict[str, np.ndarray]:
-    """What the solver's rows hold: the nearest pool members in each view, and where the view is borrowed."""
+    """What the solver's rows hold: the nearest pool members in each view; -1 for samples that lack it."""
     columns = {}
     for v, (view, pool) in enumerate(zip(scaled, pools, strict=True)):
         if view.present.all():
@@ -122,58 +177,5 @@ def neighbor_columns(
             distance = np.full(near.shape, np.inf, dtype=np.float32)
             if view.present.any():
                 near[view.present], distance[view.present] = pool.nearest(view.values[view.present], n_threads)
-            columns[f"borrowed {v}"] = ~view.present
         columns[f"near {v}"], columns[f"distance {v}"] = near, distance
-    lacking = np.flatnonzero(~np.all([view.present for view in scaled], axis=0))
-    n_pool = 1 + max(int(pool.places.max()) for pool in pools)
-    for block in row_blocks(len(lacking), n_pool):
-        _borrow(columns, scaled, pools, lacking[block], n_pool, n_threads)
     return columns
-
-
-def _borrow(
-    columns: dict[str, np.ndarray],
-    scaled: Sequence[ScaledView],
-    pools: Sequence[PoolView],
-    rows: np.ndarray,
-    n_pool: int,
-    n_threads: int | None,
-) -> None:
-    """Fill in, for some rows, the lists of views that they lack.
-
-    The distance of a row to a pool member is the mean over the views in common of squared distances, relative to those
-    between any two samples. CAN weights of the nearest that have the view weigh what they lend; a row that has no view
-    in common with any of these borrows nothing.
-    """
-    total = np.full((len(rows), n_pool), _PRIOR_VIEWS)
-    common = np.zeros((len(rows), n_pool))
-    for view, pool in zip(scaled, pools, strict=True):
-        has = np.flatnonzero(view.present[rows])
-        if len(has):
-            # The variances of a scaled view add up to 1, so two samples are at a squared distance of 2 on average.
-            total[np.ix_(has, pool.places)] += steady_distances(view.values[rows[has]], pool.anchors) / 2
-            common[np.ix_(has, pool.places)] += 1
-    distance = np.where(common > 0, total / (common + _PRIOR_VIEWS), np.inf)
-    for v, (view, pool) in enumerate(zip(scaled, pools, strict=True)):
-        lacks = np.flatnonzero(~view.present[rows])
-        lacks = lacks[np.isfinite(distance[np.ix_(lacks, pool.places)]).any(axis=1)]
-        if len(lacks):
-            lenders = _lender_weights(distance[np.ix_(lacks, pool.places)])
-            borrowed = lenders @ pool.anchors
-            found = pool.nearest(borrowed if isinstance(borrowed, np.ndarray) else sp.csr_array(borrowed), n_threads)
-            columns[f"near {v}"][rows[lacks]], columns[f"distance {v}"][rows[lacks]] = found
-
-
-def _lender_weights(distance: np.ndarray) -> sp.csr_array:
-    """CAN weights of each row's nearest lenders; infinitely far ones lend nothing."""
-    k = min(_LENDERS, distance.shape[1])
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, : k + 1]
-    sorted_distance = np.take_along_axis(distance, nearest, axis=1)
-    reachable = np.isfinite(sorted_distance)
-    last = np.where(reachable, sorted_distance, -np.inf).max(axis=1, keepdims=True)
-    weights = np.where(reachable, last - np.where(reachable, sorted_distance, 0.0), 0.0)[:, :k]
-    none = weights.sum(axis=1) <= 0  # equally far, or a single one: all count the same
-    weights[none] = reachable[none, :k]
-    weights /= weights.sum(axis=1, keepdims=True)
-    indptr = np.arange(0, weights.size + 1, k)
-    return sp.csr_array((weights.ravel(), nearest[:, :k].ravel(), indptr), shape=distance.shape)

@@ -109,12 +109,6 @@ def nearest_lists(
     return indices, distances
 
 
-def steady_distances(a: Array, b: Array) -> np.ndarray:
-    """Like :func:`squared_distances`, for data that are centred; the same bits wherever a row of ``a`` stands."""
-    inner = _inner_products(a, b.T if isinstance(b, np.ndarray) else b.T.tocsr())
-    return np.maximum(_squared_norms(a)[:, None] + _squared_norms(b) - 2 * inner, 0.0)
-
-
 def _inner_products(rows: Array, transposed: Array) -> np.ndarray:
     """``rows @ transposed``, each entry with the same bits wherever its row stands in the block.
 

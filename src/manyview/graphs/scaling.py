@@ -40,12 +40,19 @@ def scale_max(view: Array, largest: np.ndarray | None = None) -> Array:
     return view / float(largest_value(view) if largest is None else largest)
 
 
+def row_lengths(view: Array) -> np.ndarray:
+    """Euclidean length of every sample."""
+    if isinstance(view, np.ndarray):
+        return np.linalg.norm(view, axis=1)
+    return np.sqrt(np.asarray(view.multiply(view).sum(axis=1)).ravel())
+
+
 def scale_unit_rows(view: Array) -> Array:
     """Divide every sample by its Euclidean length; a zero row stays zero."""
+    length = row_lengths(view)
     if isinstance(view, np.ndarray):
-        length = np.linalg.norm(view, axis=1, keepdims=True)
-        return np.divide(view, length, out=np.zeros_like(view), where=length > 0)
-    length = np.repeat(np.sqrt(np.asarray(view.multiply(view).sum(axis=1)).ravel()), np.diff(view.indptr))
+        return np.divide(view, length[:, None], out=np.zeros_like(view), where=length[:, None] > 0)
+    length = np.repeat(length, np.diff(view.indptr))
     data = np.divide(view.data, length, out=np.zeros_like(view.data), where=length > 0)
     return sp.csr_array((data, view.indices, view.indptr), shape=view.shape)
 

@@ -26,7 +26,7 @@ def view_edges(
     ``place`` maps the pool to the member's anchors (-1: not among them). An infinite distance marks an anchor that the
     row has nothing in common with; the scale then ends at ``far``, and if only g < k anchors are similar, the mass
     ``1 - g/k`` goes to the neutral anchor, the one after the last: a row with little to say should not shout. A sample
-    that lacks the view, and has not borrowed it, lists -1 and has no edges at all.
+    that lacks the view lists -1 and has no edges at all.
     """
     neutral = place.max() + 1
     for i in range(near.shape[0]):
@@ -89,21 +89,14 @@ def _nth_largest(values: np.ndarray, n: int) -> float:
 
 
 @njit(nogil=True, cache=True)
-def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int, has_view: np.ndarray) -> None:
+def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
     """Keep in each row the k anchors with most weight over all views, in place.
 
     Weights of the same anchor are added up over the views, then the (k + 1)-th largest sum is subtracted and the rest
     scaled: the same closed form as CAN weights, with the views' support in place of nearness. The neutral anchor keeps
     its mean share of the mass. What is left has columns ``0, ..., k``; all others get weight 0.
-
-    ``has_view`` says which of the views, whose columns lie side by side, each anchor has; it is empty if all have all.
-    An anchor that lacks some cannot be supported by them, so its support counts for these, too: it is multiplied by
-    ``(v + 1)/(c + 1)``, where the row has v views, c of them in common with the anchor. (The 1 stands for doubt: one
-    view in common should not speak for many.)
     """
     width = anchors.shape[1]
-    n_views = has_view.shape[1]
-    own = np.zeros(n_views, dtype=np.bool_)
     merged, support = np.empty(width, dtype=anchors.dtype), np.empty(width)
     where, row_of = np.empty(neutral + 1, dtype=np.int32), np.full(neutral + 1, -1, dtype=np.int32)
     for i in range(anchors.shape[0]):
@@ -122,11 +115,6 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
                 row_of[anchor], where[anchor] = i, count
                 merged[count], support[count] = anchor, weight
                 count += 1
-        if has_view.shape[0] > 0:
-            for v in range(n_views):
-                own[v] = weights[i, v * width // n_views : (v + 1) * width // n_views].max() > 0.0
-            for c in range(count):
-                support[c] *= (own.sum() + 1) / ((own & has_view[merged[c]]).sum() + 1)
         threshold = 0.0
         if count > k:
             threshold = _nth_largest(support[:count].copy(), k)
@@ -149,6 +137,25 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
                 anchors[i, j], weights[i, j] = neutral, 0.0
         if mass + idle > 0:  # else the sample lacks all of these views
             weights[i, kept] = idle / (mass + idle) if kept > 0 else 1.0
+
+
+@njit(nogil=True, cache=True)
+def balance_rows(weights: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> None:
+    """Let the graphs that a row has edges in count for those that it has none in, in place.
+
+    ``starts`` are the first columns of the graphs and the end of the last; ``counts`` says how often each counts.
+    """
+    total = counts.sum()
+    for i in range(weights.shape[0]):
+        present = 0.0
+        for g in range(counts.size):
+            for j in range(starts[g], starts[g + 1]):
+                if weights[i, j] > 0.0:
+                    present += counts[g]
+                    break
+        if 0.0 < present < total:
+            for j in range(weights.shape[1]):
+                weights[i, j] *= total / present
 
 
 @njit(nogil=True, cache=True)

@@ -10,6 +10,7 @@ from manyview.engines import Block, Rows
 from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
 from manyview.solvers._edges import (
     add_degrees,
+    balance_rows,
     best_supported,
     edge_gram,
     edge_product,
@@ -21,8 +22,6 @@ from manyview.solvers._kmeans import kmeans, kmeans_rows
 
 # Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
 _TOLERANCE = 1e-3
-# How much the edges of a view that a sample lacks and has borrowed count.
-_BORROWED = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,13 @@ class Settings:
 class Lists:
     """What is common to the rows' lists of nearest pool members.
 
-    ``far`` is, per view, the distance at which similarity ends. If samples lack views, ``patterns`` lists which views
-    samples have together, each combination once, and ``pool_has`` which views each pool member has.
+    ``far`` is, per view, the distance at which similarity ends. ``patterns`` lists which views samples have together,
+    each combination once; None if every sample has all.
     """
 
     n_pool: int
     far: tuple[float, ...]
     patterns: np.ndarray | None = None
-    pool_has: np.ndarray | None = None
 
     def cover(self, views: np.ndarray) -> bool:
         """Whether every sample has one of these views."""
@@ -182,9 +180,7 @@ def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray
     anchors, weights = _view_edges(block, lists, member, single)
     if dense:
         shared, support = _view_edges(block, lists, member, dense)
-        everyone = np.ones((0, len(dense)), dtype=bool)
-        has_view = everyone if lists.pool_has is None else lists.pool_has[np.ix_(member.anchors, dense)]
-        best_supported(shared, support, member.n_kept, len(member.anchors), has_view)
+        best_supported(shared, support, member.n_kept, len(member.anchors))
         anchors, weights = np.hstack([shared[:, :kept], anchors]), np.hstack([support[:, :kept], weights])
     graphs = [(0, kept)] if dense else []
     graphs += [(kept + i * width, kept + (i + 1) * width) for i in range(len(single))]
@@ -206,10 +202,7 @@ def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) ->
     anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
     for i, v in enumerate(views):
         near, distance = block[f"near {v}"], block[f"distance {v}"]
-        start = i * (k + 1)
-        view_edges(near, distance, place, k, lists.far[v], anchors, weights, start)
-        if f"borrowed {v}" in block:
-            weights[block[f"borrowed {v}"], start : start + k + 1] *= _BORROWED
+        view_edges(near, distance, place, k, lists.far[v], anchors, weights, i * (k + 1))
     return anchors, weights
 
 
@@ -224,6 +217,9 @@ def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:
 def _fused(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Anchors and weights of W."""
     anchors, weights, graphs = member_edges(block, lists, member)
+    if lists.patterns is not None:
+        starts = np.array([start for start, _ in graphs] + [graphs[-1][1]])
+        balance_rows(weights, starts, graph_weights(lists, member))
     for factors, (start, stop) in zip(scale, graphs, strict=True):
         scale_anchors(anchors, weights, start, stop, factors)
     return anchors, weights
