@@ -1,9 +1,9 @@
 """From views to lists: which members of the pool are nearest to a sample in each view.
 
-The pool is a set of samples that the graphs draw their anchors from. A sample may lack views. It then has no list there,
-and is placed by the views that it has. But if members of the pool were missing from the lists of a view, samples with
-other views would be compared with other members, and samples would be grouped by what they lack. So a member of the pool
-that lacks a view borrows it: it stands, in that view, where the members that are like it in the others have their mean.
+The pool is a set of samples that the graphs draw their anchors from. A sample may lack views. It then has no list
+there, and is placed by the views that it has. But if members of the pool were missing from the lists of a view, samples
+with other views would be compared with other members, and grouped by what they lack. So a member of the pool that lacks
+a view borrows it: it stands, in that view, where the members that are like it in the others have their mean.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from manyview.views import Array, Views
 # So many samples of every view belong to the pool, if so many have it.
 _FEWEST_PER_VIEW = 10
 # A member of the pool borrows a view from so many others, and in each view looks for them among so many.
-_LENDERS = 8
+_LENDERS = 4
 _LIKELY_LENDERS = 20
 
 
