@@ -35,6 +35,38 @@ class FittedViews:
     ensemble: Ensemble
     label_of: np.ndarray
 
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together, as those of a file may: compiled code trusts these indices."""
+        n_pool = self.ensemble.lists.n_pool
+        for pool in self.pools:
+            _expect(len(pool.places) == pool.anchors.shape[0], "a place for every anchor")
+            _expect(1 <= pool.length <= len(pool.places), "lists no longer than there are anchors")
+            _expect(_within(pool.places, n_pool), f"places below {n_pool}")
+        consensus, shares = self.ensemble.consensus, self.ensemble.shares
+        n_labels = len(self.label_of)
+        for fitted in self.ensemble.members:
+            member, size = fitted.member, len(fitted.member.anchors) + 1
+            _expect(_within(member.anchors, n_pool), f"anchors below {n_pool}")
+            _expect(
+                0 <= member.n_kept <= member.n_neighbors and member.n_neighbors >= 1, "at most k edges that are kept"
+            )
+            _expect(fitted.scale.ndim == 2 and fitted.scale.shape[1] == size, f"scales of {size} anchors")
+            _expect(fitted.vectors.shape == (size, fitted.centres.shape[1]), f"vectors of {size} anchors")
+            _expect(len(fitted.centres) == member.n_clusters <= shares.shape[1], "a centre for every cluster")
+        n_clusters = sum(fitted.member.n_clusters for fitted in self.ensemble.members)
+        _expect(consensus.project.shape == (n_clusters, consensus.centres.shape[1]), f"{n_clusters} clusters in all")
+        _expect(len(consensus.centres) == n_labels, f"{n_labels} centres")
+        _expect(shares.shape[::2] == (len(self.ensemble.members), n_labels), f"shares of {n_labels} labels")
+
+
+def _expect(fits: bool, what: str) -> None:
+    if not fits:
+        raise ValueError(f"its parts do not fit together: expected {what}")
+
+
+def _within(indices: np.ndarray, stop: int) -> bool:
+    return bool(indices.dtype.kind == "i" and ((indices >= 0) & (indices < stop)).all())
+
 
 def place_blocks(fitted: FittedViews, views: Any, view_sizes: Any, n_jobs: int | None, who: str) -> Iterator[Placed]:
     """Where the samples belong, one block after the other."""
