@@ -27,13 +27,22 @@ def model(fake_model):
 
 
 def test_principal_components(model, ax):
-    plot.embedding(model, ax=ax)
+    plot.embedding(model, projection="pca", ax=ax)
     pca = PCA(2).fit(model.embedding_)
     expected = pca.transform(model.embedding_)
     signs = np.sign((points(ax) * expected).sum(axis=0))
     np.testing.assert_allclose(points(ax), expected * signs, atol=1e-12)
     assert ax.get_xlabel() == f"component 1 ({pca.explained_variance_ratio_[0]:.0%} of the variance)"
     assert ax.get_title() == "FakeModel: 60 samples"
+
+
+@pytest.mark.parametrize(("n_clusters", "taken"), [(2, "pca"), (3, "circle")])
+def test_by_default_three_or_more_clusters_are_on_a_circle(n_clusters, taken, fake_model, ax):
+    rng = np.random.default_rng(0)
+    model = fake_model(labels_=np.arange(30) % n_clusters, embedding_=rng.normal(size=(30, 4)))
+    plot.embedding(model, ax=ax)
+    other = plot.embedding(model, projection=taken)
+    np.testing.assert_array_equal(points(ax), points(other))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -99,7 +108,7 @@ def test_only_the_largest_clusters_are_named(fake_model, ax):
 def test_errors(model, fake_model, ax):
     with pytest.raises(PlotError, match=r"projection: expected two of 0 to 3, .* got \(0, 4\)"):
         plot.embedding(model, projection=(0, 4), ax=ax)
-    with pytest.raises(PlotError, match=r"projection: expected 'pca', 'circle' or two columns .* got 'tsne'"):
+    with pytest.raises(PlotError, match=r"projection: expected 'auto', 'pca', 'circle' or two columns .* got 'tsne'"):
         plot.embedding(model, projection="tsne", ax=ax)
     with pytest.raises(PlotError, match="'circle' needs three or more clusters, got 2"):
         plot.embedding(model, projection="circle", labels=np.arange(60) % 2, ax=ax)

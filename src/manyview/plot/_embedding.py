@@ -22,7 +22,7 @@ _MOST_NAMES = 30
 def embedding(
     model: Any,
     *,
-    projection: str | tuple[int, int] = "pca",
+    projection: str | tuple[int, int] = "auto",
     labels: Any = None,
     max_points: int = 5000,
     random_state: int | np.random.RandomState | None = 0,
@@ -34,10 +34,11 @@ def embedding(
     ----------
     model : fitted estimator
         With ``embedding_``.
-    projection : "pca", "circle" or pair of int, default="pca"
+    projection : "auto", "pca", "circle" or pair of int, default="auto"
         "pca" draws the first two principal components of ``embedding_``. "circle" is the linear projection that brings
         the means of three or more clusters as near as possible to equal distances on a circle; it shows all clusters
-        where the components are equally important, as they are in spectral embeddings. A pair draws two columns.
+        where the components are equally important, as they are in spectral embeddings, and is what "auto" takes if
+        there are three or more. A pair draws two columns.
     labels : array-like of shape (n_samples,), optional
         What to colour by, instead of the model's clusters; numbers or names.
     max_points : int, default=5000
@@ -90,8 +91,12 @@ def _project(
     """Points in the plane, and what its two axes are."""
     if not isinstance(projection, str):
         return _columns(coordinates, projection)
+    if projection == "auto":
+        projection = "circle" if codes.max() >= 2 else "pca"
     if projection not in ("pca", "circle"):
-        raise PlotError(f"projection: expected 'pca', 'circle' or two columns of embedding_, got {projection!r}.")
+        raise PlotError(
+            f"projection: expected 'auto', 'pca', 'circle' or two columns of embedding_, got {projection!r}."
+        )
     return _principal(coordinates) if projection == "pca" else _circle(coordinates, codes)
 
 
