@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
 from manyview import plot
@@ -41,7 +42,7 @@ def test_by_default_three_or_more_clusters_are_on_a_circle(n_clusters, taken, fa
     rng = np.random.default_rng(0)
     model = fake_model(labels_=np.arange(30) % n_clusters, embedding_=rng.normal(size=(30, 4)))
     plot.embedding(model, ax=ax)
-    other = plot.embedding(model, projection=taken)
+    other = plot.embedding(model, projection=taken, ax=Figure().subplots())
     np.testing.assert_array_equal(points(ax), points(other))
 
 
