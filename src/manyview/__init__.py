@@ -1,7 +1,7 @@
 """Multi-view clustering: group samples that are described in several ways."""
 
 from manyview._version import __version__
-from manyview.cluster import TBGL, InvariantTBGL, load
+from manyview.cluster import TBGL, InvariantTBGL, load, suggest_n_clusters
 from manyview.compose import ViewTransformer
 from manyview.exceptions import OrderDependenceWarning
 from manyview.io import read_views
@@ -19,4 +19,5 @@ __all__ = [
     "clustering_scores",
     "load",
     "read_views",
+    "suggest_n_clusters",
 ]

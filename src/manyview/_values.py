@@ -76,7 +76,7 @@ def check_values(
             checked.sum_duplicates()
     present = _present_rows(checked, present)
     if present is not None:
-        checked = _without_rows(checked, ~present)
+        checked = keep_rows(checked, present)
     if not may_have_gaps:
         _check_finite(checked, where, first_row)
     seen = checked if present is None else checked[present]
@@ -98,13 +98,13 @@ def _present_rows(array: Array, present: np.ndarray | None) -> np.ndarray | None
     return None if present is None or present.all() else present
 
 
-def _without_rows(array: Array, rows: np.ndarray) -> Array:
-    """A copy with these rows zero."""
+def keep_rows(array: Array, rows: np.ndarray) -> Array:
+    """A copy in which all other rows are zero."""
     if isinstance(array, np.ndarray):
-        return np.where(rows[:, None], 0.0, array)
-    kept = ~np.repeat(rows, np.diff(array.indptr))
-    sizes = np.where(rows, 0, np.diff(array.indptr))
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(array.indptr.dtype)
+        return np.where(rows[:, None], array, 0.0)
+    sizes = np.diff(array.indptr)
+    kept = np.repeat(rows, sizes)
+    indptr = np.concatenate([[0], np.cumsum(np.where(rows, sizes, 0))]).astype(array.indptr.dtype)
     return sp.csr_array((array.data[kept], array.indices[kept], indptr), shape=array.shape)
 
 

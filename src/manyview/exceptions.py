@@ -41,6 +41,10 @@ class OrderDependenceWarning(UserWarning):
     """The result of this method changes when the same samples are given in another order."""
 
 
+class ClusterCountWarning(UserWarning):
+    """The number of clusters was to be found, but the evidence for the one that was taken is weak."""
+
+
 class ReducedNeighborsWarning(UserWarning):
     """There are too few anchors for ``n_neighbors``; a smaller number was used."""
 

@@ -16,5 +16,5 @@ def test_index_pointers_must_not_decrease(indptr):
     matrix = sp.csr_array((4, 3))
     matrix.data, matrix.indices = np.ones(2), np.array([0, 1], dtype=np.int64)
     matrix.indptr = np.array(indptr, dtype=np.int64)
-    with pytest.raises(ValueError, match="index pointers must not decrease|indptr"):
+    with pytest.raises(ValueError, match=r"index pointers must not decrease|indptr"):
         checked_csr(matrix, "file", 10**9)

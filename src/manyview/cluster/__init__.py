@@ -16,6 +16,7 @@ from manyview.cluster._registry import Method, available_methods
 from manyview.cluster._saving import load
 from manyview.cluster._sfmc import SFMC
 from manyview.cluster._smsc import SMSC
+from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
 from manyview.cluster._swmc import SwMC
 from manyview.cluster._tbgl import TBGL
 
@@ -31,6 +32,7 @@ __all__ = [
     "SFMC",
     "SMSC",
     "TBGL",
+    "ClusterCountSuggestion",
     "CoRegularizedSpectral",
     "CoTrainingSpectral",
     "Facts",
@@ -39,4 +41,5 @@ __all__ = [
     "SwMC",
     "available_methods",
     "load",
+    "suggest_n_clusters",
 ]

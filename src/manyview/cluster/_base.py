@@ -130,7 +130,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views)
         if not self._takes_missing_views:
             check_complete(type(self).__name__, checked)
-        check_n_clusters(checked, self.n_clusters)
+        if self.n_clusters != "auto":
+            check_n_clusters(checked, self.n_clusters)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
         # any machine. The solvers run threads of their own, over rows.
         with threadpool_limits(limits=1):

@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from manyview._optional import require
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
 from manyview.cluster._new_samples import FittedViews, place_blocks
-from manyview.cluster._pool import neighbor_columns, pool_views, scale_views, solver_lists, with_every_view
+from manyview.cluster._pool import GRAPH_NEIGHBORS, choose_members, make_pool, pool_size, scale_views
+from manyview.cluster._scaling import scaling_names
+from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
 from manyview.engines import LocalRows
-from manyview.exceptions import ViewsError, warn_user
+from manyview.exceptions import ClusterCountWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS, canonical_order
-from manyview.graphs.anchors import select_spread
 from manyview.graphs.components import connect_clusters, relabel_by_first
 from manyview.solvers import invariant
 from manyview.solvers._components import learned_graph
@@ -29,10 +30,6 @@ from manyview.views import Views
 
 # A labelling that shares less than this with the one a batch of members before is not settled.
 _SETTLED = 0.95
-# Edges per sample and view of the learned graph.
-_GRAPH_NEIGHBORS = 10
-# The nearest pool members that are kept, as a multiple of the most neighbours a member may draw: it uses half of them.
-_LIST_LENGTH = 2
 
 
 class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
@@ -46,8 +43,9 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    n_clusters : int or "auto"
+        Number of clusters. "auto" asks :func:`manyview.suggest_n_clusters`, warns if the evidence is weak, and keeps
+        the answer in ``suggestion_``.
     n_anchors : "auto" or int, default="auto"
         Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
         20 per cluster.
@@ -101,6 +99,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     converged_ : bool
         Whether the last batch of members left the labels as they were, to an NMI of 0.95. If not, the data have no
         clear clusters of that number, or ``n_members`` is small; no warning is given.
+    n_clusters_ : int
+        Number of clusters: the one given, or the one that "auto" found.
+    suggestion_ : ClusterCountSuggestion or None
+        Why "auto" found it.
     view_names_ : tuple of str
         Names of the views.
     n_features_in_ : int
@@ -132,6 +134,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     _sorts_samples: ClassVar[bool] = False  # it sorts them itself, and the views too
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [one_of("auto"), interval(Integral, 1, None, "left")],
         "n_anchors": [one_of("auto"), interval(Integral, 2, None, "left")],
         "n_neighbors": [one_of("auto"), interval(Integral, 1, None, "left"), "array-like"],
         "scaling": [one_of("auto", *SCALERS), dict, "array-like"],
@@ -141,7 +144,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def __init__(
         self,
-        n_clusters: int,
+        n_clusters: int | str,
         *,
         n_anchors: str | int = "auto",
         n_neighbors: str | int | tuple[int, int] = "auto",
@@ -165,42 +168,40 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.verbose = verbose
 
     def _fit(self, views: Views) -> None:
-        settings = self._settings()
         wanted = scaling_names(self.scaling, views)
+        suggestion = self._suggest(views)
+        n_clusters = int(self.n_clusters if suggestion is None else suggestion.n_clusters)
+        settings = self._settings(n_clusters)
         order = canonical_order(views.arrays, wanted, views.present)
         scaled = scale_views(views, wanted, order)
-        rng = np.random.default_rng(settings.seed)
-        pool = select_spread([view.values for view in scaled], self._pool_size(views.n_samples), rng)
-        pool = with_every_view(pool, scaled)
-        length = _LIST_LENGTH * max(_GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in settings.kinds))
-        pools = pool_views(scaled, pool, length, self.n_jobs)
-        lists = solver_lists(scaled, len(pool))
-        columns = neighbor_columns(scaled, pools, self.n_jobs)
-        columns = {name: column[order.twin] for name, column in columns.items()}  # equal samples see the same
-        rows = LocalRows(columns, self.n_jobs)
+        members = choose_members(scaled, self._pool_size(views.n_samples, n_clusters), settings.seed)
+        pool = make_pool(scaled, members, order.twin, settings.kinds, self.n_jobs)
+        rows = LocalRows(pool.columns, self.n_jobs)
+        on_step = _print_progress if self.verbose else None
+        state, ensemble, steps = invariant.run(rows, pool.lists, settings, on_step=on_step)
 
-        state, ensemble, steps = invariant.run(rows, lists, settings, on_step=_print_progress if self.verbose else None)
-        labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, self.n_clusters)
-        graph_pool = with_every_cluster(pool, labels, self.n_clusters)
-        if len(graph_pool) > len(pool):
-            lists = solver_lists(scaled, len(graph_pool))
-            columns = neighbor_columns(scaled, pool_views(scaled, graph_pool, length, self.n_jobs), self.n_jobs)
-        columns["labels"] = labels
+        labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, n_clusters)
+        graph_members = with_every_cluster(members, labels, n_clusters)
+        graph_pool = pool
+        if len(graph_members) > len(members):
+            graph_pool = make_pool(scaled, graph_members, order.twin, settings.kinds, self.n_jobs)
         graph, weights = learned_graph(
-            LocalRows(columns, self.n_jobs),
-            lists,
-            labels[graph_pool],
-            min(_GRAPH_NEIGHBORS, len(graph_pool) - 1),
-            self.n_clusters,
+            LocalRows({**graph_pool.columns, "labels": labels}, self.n_jobs),
+            graph_pool.lists,
+            labels[graph_members],
+            min(GRAPH_NEIGHBORS, len(graph_members) - 1),
+            n_clusters,
         )
-        graph = connect_clusters(graph, labels, labels[graph_pool])
+        graph = connect_clusters(graph, labels, labels[graph_members])
 
         given = np.argsort(order.rows)  # the canonical place of each given row
         copies = np.bincount(order.source)
+        self.n_clusters_ = n_clusters
+        self.suggestion_ = suggestion
         self.labels_ = relabel_by_first(labels[given])
         self.view_weights_ = np.array([weights[place] / copies[place] for place in order.source])
         self.consensus_graph_ = graph[given]
-        self.anchor_indices_ = order.rows[graph_pool]
+        self.anchor_indices_ = order.rows[graph_members]
         self.embedding_ = rows.gather("embedding")[given]
         self.confidence_ = rows.gather("confidence")[given]
         self.scaling_ = {
@@ -219,9 +220,9 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.n_iter_ = len(state.members)
         settled = len(steps) == 1 or steps[-1].stability >= _SETTLED
         self.converged_ = bool(ensemble.consensus.arrived and settled)
-        label_of = np.zeros(self.n_clusters, dtype=np.int64)
+        label_of = np.zeros(n_clusters, dtype=np.int64)
         label_of[rows.gather("labels")] = self.labels_[order.rows]
-        self._fitted_views = FittedViews(views.names, views.n_features, order.source, pools, ensemble, label_of)
+        self._fitted_views = FittedViews(views.names, views.n_features, order.source, pool.views, ensemble, label_of)
 
     def predict(self, views: Any) -> np.ndarray:
         """Clusters of samples, which need not be those of the fit.
@@ -266,23 +267,33 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _settings(self) -> invariant.Settings:
+    def _suggest(self, views: Views) -> ClusterCountSuggestion | None:
+        """A number of clusters if none is given; warns if the evidence for it is weak."""
+        if self.n_clusters != "auto":
+            return None
+        suggestion = suggest_n_clusters(
+            views, scaling=self.scaling, random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        if not suggestion.sure:
+            warn_user(f"n_clusters='auto' took {suggestion.n_clusters}. {suggestion.reason}", ClusterCountWarning)
+        return suggestion
+
+    def _settings(self, n_clusters: int) -> invariant.Settings:
         return invariant.Settings(
-            n_clusters=self.n_clusters,
+            n_clusters=n_clusters,
             n_members=self.n_members,
             kinds=graph_kinds(self.n_neighbors),
             seed=int(check_random_state(self.random_state).randint(2**31)),
         )
 
-    def _pool_size(self, n_samples: int) -> int:
-        if isinstance(self.n_anchors, Integral):
-            if self.n_anchors > n_samples:
-                raise ViewsError(f"n_anchors={self.n_anchors} is more than there are samples: n_samples={n_samples}.")
-            if self.n_anchors < self.n_clusters:
-                raise ViewsError(f"n_anchors={self.n_anchors} is less than n_clusters={self.n_clusters}.")
-            return int(self.n_anchors)
-        enough = 20 * self.n_clusters
-        return min(n_samples, max(2000, enough), max(int(0.85 * n_samples), enough))
+    def _pool_size(self, n_samples: int, n_clusters: int) -> int:
+        if not isinstance(self.n_anchors, Integral):
+            return pool_size(n_samples, n_clusters)
+        if self.n_anchors > n_samples:
+            raise ViewsError(f"n_anchors={self.n_anchors} is more than there are samples: n_samples={n_samples}.")
+        if self.n_anchors < n_clusters:
+            raise ViewsError(f"n_anchors={self.n_anchors} is less than n_clusters={n_clusters}.")
+        return int(self.n_anchors)
 
 
 def graph_kinds(n_neighbors: Any) -> tuple[invariant.Kind, ...]:
@@ -293,27 +304,6 @@ def graph_kinds(n_neighbors: Any) -> tuple[invariant.Kind, ...]:
     if len(pair) != 2 or not all(isinstance(k, Integral) for k in pair) or not 1 <= pair[0] <= pair[1]:
         raise ViewsError(f"n_neighbors: expected 'auto', an int or a pair 1 <= low <= high, got {n_neighbors!r}.")
     return tuple(replace(kind, n_neighbors=(int(pair[0]), int(pair[1]))) for kind in invariant.KINDS)
-
-
-def scaling_names(scaling: Any, views: Views) -> list[str]:
-    """The name of a scaling, or "auto", for every view."""
-    if isinstance(scaling, str):
-        return [scaling] * len(views)
-    if isinstance(scaling, Mapping):
-        unknown = [name for name in scaling if name not in views.names]
-        if unknown:
-            raise ViewsError(f"scaling: there is no view {unknown[0]!r}; the views are {', '.join(views.names)}.")
-        wanted = [scaling.get(name, "auto") for name in views.names]
-    else:
-        wanted = list(scaling)
-        if len(wanted) != len(views):
-            raise ViewsError(f"scaling: expected one name or one per view ({len(views)}), got {len(wanted)}.")
-    for name, value in zip(views.names, wanted, strict=True):
-        if value != "auto" and value not in SCALERS:
-            raise ViewsError(
-                f"scaling of view {name!r}: expected one of {', '.join(['auto', *SCALERS])}, got {value!r}."
-            )
-    return wanted
 
 
 def split_clusters(labels: np.ndarray, twin: np.ndarray, n_clusters: int) -> np.ndarray:

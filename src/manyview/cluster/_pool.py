@@ -16,11 +16,16 @@ import scipy.sparse as sp
 
 from manyview._outer_join import spread
 from manyview.graphs import CanonicalOrder, Scaling, can_weights, learn_scaling, nearest_lists
+from manyview.graphs.anchors import select_spread
 from manyview.graphs.neighbours import row_blocks
 from manyview.graphs.scaling import row_lengths
-from manyview.solvers.invariant import Lists
+from manyview.solvers.invariant import Kind, Lists
 from manyview.views import Array, Views
 
+# Edges per sample and view of the learned graph.
+GRAPH_NEIGHBORS = 10
+# The nearest pool members that are kept, as a multiple of the most neighbours a member may draw: it uses half of them.
+_LIST_LENGTH = 2
 # So many samples of every view belong to the pool, if so many have it.
 _FEWEST_PER_VIEW = 10
 # A member of the pool borrows a view from so many others, and in each view looks for them among so many.
@@ -83,13 +88,46 @@ def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> l
     return scaled
 
 
-def with_every_view(pool: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarray:
-    """The pool, and the first samples of views that hardly any member of it has."""
+@dataclass(frozen=True)
+class Pool:
+    """The places of the pool among the samples, the pool in each view, and what the solver works on."""
+
+    members: np.ndarray
+    views: tuple[PoolView, ...]
+    lists: Lists
+    columns: dict[str, np.ndarray]
+
+
+def pool_size(n_samples: int, n_clusters: int) -> int:
+    """85 % of the samples, but not many more than 2,000 or 20 per cluster."""
+    enough = 20 * n_clusters
+    return min(n_samples, max(2000, enough), max(int(0.85 * n_samples), enough))
+
+
+def choose_members(scaled: Sequence[ScaledView], n_members: int, seed: int) -> np.ndarray:
+    """Samples that cover the data, and the first ones of views that hardly any of them has."""
+    members = select_spread([view.values for view in scaled], n_members, np.random.default_rng(seed))
     for view in scaled:
         if not view.present.all():
-            others = np.setdiff1d(np.flatnonzero(view.present), pool)
-            pool = np.concatenate([pool, others[: max(0, _FEWEST_PER_VIEW - int(view.present[pool].sum()))]])
-    return pool
+            others = np.setdiff1d(np.flatnonzero(view.present), members)
+            lacking = max(0, _FEWEST_PER_VIEW - int(view.present[members].sum()))
+            members = np.concatenate([members, others[:lacking]])
+    return members
+
+
+def make_pool(
+    scaled: Sequence[ScaledView],
+    members: np.ndarray,
+    twin: np.ndarray,
+    kinds: Sequence[Kind],
+    n_threads: int | None,
+) -> Pool:
+    """The pool of these samples; equal samples, which ``twin`` tells, have equal lists."""
+    length = _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in kinds))
+    views = pool_views(scaled, members, length, n_threads)
+    columns = neighbor_columns(scaled, views, n_threads)
+    columns = {name: column[twin] for name, column in columns.items()}
+    return Pool(members, views, solver_lists(scaled, len(members)), columns)
 
 
 def pool_views(

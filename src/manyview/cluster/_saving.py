@@ -13,6 +13,7 @@ from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._pool import PoolView
 from manyview.cluster._registry import METHODS
+from manyview.cluster._suggest import ClusterCountSuggestion
 from manyview.exceptions import ModelFileError
 from manyview.graphs import Scaling
 from manyview.solvers._consensus import Consensus
@@ -21,7 +22,17 @@ from manyview.solvers._members import FittedMember, Lists, Member
 from manyview.store import Codec, read_file, write_file
 
 # The dataclasses that fitted attributes consist of. A file can name nothing else.
-RECORDS: tuple[type, ...] = (Consensus, Ensemble, FittedMember, FittedViews, Lists, Member, PoolView, Scaling)
+RECORDS: tuple[type, ...] = (
+    ClusterCountSuggestion,
+    Consensus,
+    Ensemble,
+    FittedMember,
+    FittedViews,
+    Lists,
+    Member,
+    PoolView,
+    Scaling,
+)
 
 _CLASSES = {method.__name__: method for method in METHODS}
 _PARTS = {"class": str, "parameters": dict, "attributes": dict}
