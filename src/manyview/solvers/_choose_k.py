@@ -27,28 +27,24 @@ from functools import partial
 import numpy as np
 
 from manyview.engines import Block, Rows
-from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
-from manyview.solvers._consensus import _consensus_vectors, _sizes
+from manyview.graphs.laplacian import inverse_sqrt
+from manyview.solvers._consensus import cluster_sizes, consensus_vectors
 from manyview.solvers._edges import edge_product, label_tables
-from manyview.solvers._kmeans import kmeans, kmeans_rows
+from manyview.solvers._kmeans import kmeans_rows
 from manyview.solvers._members import (
     KINDS,
     Lists,
     Member,
     Settings,
-    _degrees,
-    _fused,
-    _gram,
     assign,
     draw_member,
-    graph_weights,
+    fused_edges,
+    member_spectrum,
     unit_rows,
 )
 
 # Broad graphs: on the data that this was tried on, their eigengaps are the clearer ones.
 _KIND = KINDS[1]
-# Of the eigenvectors, relative to the largest eigenvalue; the error of the values is about the square of it.
-_TOLERANCE = 1e-3
 # Graphs are made for at least so many clusters, or for clusters of so many samples, so that they hardly change with the
 # range that is asked for.
 _GRAPH_CLUSTERS = 20
@@ -148,29 +144,22 @@ def measure(rows: Rows, lists: Lists, settings: Settings, n_clusters: Sequence[i
 
 def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) -> np.ndarray:
     """Cut one member's graph into every number of clusters; the rows keep the labels. Its eigengaps."""
-    size = len(member.anchors) + 1
-    scale = inverse_sqrt(rows.sum(_degrees, lists, member)) * graph_weights(lists, member)[:, None]
-    gram = rows.sum(_gram, lists, member, scale)
     n_values = int(_LOOK_AHEAD * max(n_clusters)) + 1
-    n_vectors = min(n_values, size)
-    half = gram.astype(np.float32)  # digits enough for the tolerance, and twice as fast
-    squares, vectors = leading_eigenvectors(
-        lambda block: (half @ block.astype(np.float32)).astype(float), size, n_vectors, tol=_TOLERANCE
-    )
-    values = np.sqrt(np.maximum(squares, 1e-12 * max(float(squares[0]), 1e-300)))
+    n_vectors = min(n_values, len(member.anchors) + 1)
+    spectrum = member_spectrum(rows, lists, member, n_vectors)
     everything = f"vectors of {member.name}"
-    rows.keep(everything, _vectors, lists, member, scale, vectors / values)
+    project = np.ascontiguousarray(spectrum.vectors / spectrum.values)
+    rows.keep(everything, _vectors, lists, member, spectrum.scale, project)
     rng = np.random.default_rng(member.seed)
     for k in n_clusters:
         space = f"{k} {everything}"
         rows.keep(space, _directions, everything, k)
-        anchors = unit_rows(vectors[:, :k])
-        used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
-        centres, _, _ = kmeans_rows(rows, space, kmeans(anchors[used], gram.diagonal()[used], k, rng))
+        centres, _, _ = kmeans_rows(rows, space, spectrum.start_centres(k, rng))
         rows.keep(_labels(member, k), assign, space, centres)
         rows.drop(space)
     rows.drop(everything)
-    return -np.diff(np.append(values / values[0], np.full(n_values - n_vectors, values[-1] / values[0])))
+    values = spectrum.values / spectrum.values[0]
+    return -np.diff(np.append(values, np.full(n_values - n_vectors, values[-1])))
 
 
 def _labels(member: Member, n_clusters: int) -> str:
@@ -179,7 +168,7 @@ def _labels(member: Member, n_clusters: int) -> str:
 
 
 def _vectors(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return edge_product(*_fused(block, lists, member, scale), np.ascontiguousarray(vectors))
+    return edge_product(*fused_edges(block, lists, member, scale), vectors)
 
 
 def _directions(block: Block, name: str, n_vectors: int) -> np.ndarray:
@@ -193,8 +182,8 @@ def _consensus_gap(rows: Rows, members: Sequence[Member], n_clusters: int) -> fl
     """
     names = [_labels(member, n_clusters + 1) for member in members]
     offsets = np.arange(len(members) + 1) * (n_clusters + 1)
-    values = _consensus_vectors(
-        rows, names, offsets, inverse_sqrt(len(members) * rows.sum(_sizes, names, offsets)), n_clusters + 1
+    values = consensus_vectors(
+        rows, names, offsets, inverse_sqrt(len(members) * rows.sum(cluster_sizes, names, offsets)), n_clusters + 1
     )[1]
     return float(values[n_clusters - 1] - values[n_clusters])
 

@@ -96,10 +96,10 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     names = [member.name for member in members]
     counts = [member.n_clusters for member in members]
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    sizes = rows.sum(_sizes, names, offsets)
+    sizes = rows.sum(cluster_sizes, names, offsets)
     column = np.repeat(weights / weights.sum(), counts)
     column = np.sqrt(np.divide(column, sizes, out=np.zeros_like(column), where=sizes > 0))
-    vectors, values = _consensus_vectors(rows, names, offsets, column, settings.n_clusters)
+    vectors, values = consensus_vectors(rows, names, offsets, column, settings.n_clusters)
 
     project = np.ascontiguousarray(vectors * column[:, None] / values)
     rows.keep("consensus", _vote, names, offsets, project)
@@ -134,7 +134,8 @@ def copy(block: Block, name: str) -> np.ndarray:
     return block[name]
 
 
-def _sizes(block: Block, names: Sequence[str], offsets: np.ndarray) -> np.ndarray:
+def cluster_sizes(block: Block, names: Sequence[str], offsets: np.ndarray) -> np.ndarray:
+    """Number of a block's rows in each cluster of all members."""
     clusters = _stack(block, names) + offsets[:-1]
     return np.bincount(clusters.ravel(), minlength=offsets[-1]).astype(float)
 
@@ -152,10 +153,10 @@ def _covote(block: Block, names: Sequence[str], offsets: np.ndarray, values: np.
     return vote_adjoint(labels, offsets, vote_product(labels, offsets, values), len(values))
 
 
-def _consensus_vectors(
+def consensus_vectors(
     rows: Rows, names: Sequence[str], offsets: np.ndarray, column: np.ndarray, n_vectors: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leading right singular vectors of Ĥ, and singular values."""
+    """Leading right singular vectors of Ĥ, and singular values; ``column`` scales the clusters."""
     size = len(column)
 
     def apply(block: np.ndarray) -> np.ndarray:

@@ -136,32 +136,50 @@ def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
     return float(low * (high / low) ** rng.random())
 
 
-def fit_member(rows: Rows, lists: Lists, member: Member) -> FittedMember:
-    """Fused spectral clustering on the member's graph; the rows keep its labels."""
-    size = len(member.anchors) + 1
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading singular values of a member's W and right vectors, what W's anchors are scaled by, and ``diag(WᵀW)``."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    scale: np.ndarray
+    volumes: np.ndarray
+
+    def start_centres(self, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+        """Centres to start k-means on the rows from: those of the anchors, which are few."""
+        anchors = unit_rows(self.vectors[:, :n_clusters])
+        used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
+        return kmeans(anchors[used], self.volumes[used], n_clusters, rng)
+
+
+def member_spectrum(rows: Rows, lists: Lists, member: Member, n_vectors: int) -> Spectrum:
+    """The spectrum of the member's graph, to a tolerance of 1e-3, from its Gram matrix."""
     scale = inverse_sqrt(rows.sum(_degrees, lists, member)) * graph_weights(lists, member)[:, None]
     gram = rows.sum(_gram, lists, member, scale)
     half = gram.astype(np.float32)  # digits enough for the tolerance, and twice as fast
-    values, vectors = leading_eigenvectors(
-        lambda block: (half @ block.astype(np.float32)).astype(float), size, member.n_clusters, tol=_TOLERANCE
+    squares, vectors = leading_eigenvectors(
+        lambda block: (half @ block.astype(np.float32)).astype(float), len(gram), n_vectors, tol=_TOLERANCE
     )
-    values = np.sqrt(np.maximum(values, 1e-12 * max(float(values[0]), 1e-300)))
+    values = np.sqrt(np.maximum(squares, 1e-12 * max(float(squares[0]), 1e-300)))
+    return Spectrum(values, vectors, scale, gram.diagonal())
+
+
+def fit_member(rows: Rows, lists: Lists, member: Member) -> FittedMember:
+    """Fused spectral clustering on the member's graph; the rows keep its labels."""
+    spectrum = member_spectrum(rows, lists, member, member.n_clusters)
+    project = np.ascontiguousarray(spectrum.vectors / spectrum.values)
     name = f"embedding of {member.name}"
-    project = np.ascontiguousarray(vectors / values)
-    rows.keep(name, _embed, lists, member, scale, project)
-    rng = np.random.default_rng(member.seed)
-    anchors = unit_rows(vectors)
-    used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
-    centres = kmeans(anchors[used], gram.diagonal()[used], member.n_clusters, rng)
+    rows.keep(name, _embed, lists, member, spectrum.scale, project)
+    centres = spectrum.start_centres(member.n_clusters, np.random.default_rng(member.seed))
     centres, _, _ = kmeans_rows(rows, name, centres)
     rows.keep(member.name, assign, name, centres)
     rows.drop(name)
-    return FittedMember(member, scale, project, centres)
+    return FittedMember(member, spectrum.scale, project, centres)
 
 
 def member_labels(block: Block, lists: Lists, fitted: FittedMember) -> np.ndarray:
     """The clusters of a block's rows, which need not be those that the member was fitted to; -1: no edges, no say."""
-    anchors, weights = _fused(block, lists, fitted.member, fitted.scale)
+    anchors, weights = fused_edges(block, lists, fitted.member, fitted.scale)
     labels = nearest_centre(unit_rows(edge_product(anchors, weights, fitted.vectors)), fitted.centres)
     return np.where((weights > 0).any(axis=1), labels, -1).astype(np.int32)
 
@@ -214,7 +232,7 @@ def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:
     return degrees
 
 
-def _fused(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fused_edges(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Anchors and weights of W."""
     anchors, weights, graphs = member_edges(block, lists, member)
     if lists.patterns is not None:
@@ -226,11 +244,11 @@ def _fused(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tup
 
 
 def _gram(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> np.ndarray:
-    return edge_gram(*_fused(block, lists, member, scale), len(member.anchors) + 1)
+    return edge_gram(*fused_edges(block, lists, member, scale), len(member.anchors) + 1)
 
 
 def _embed(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return unit_rows(edge_product(*_fused(block, lists, member, scale), vectors))
+    return unit_rows(edge_product(*fused_edges(block, lists, member, scale), vectors))
 
 
 def assign(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
