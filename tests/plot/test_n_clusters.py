@@ -16,7 +16,6 @@ class Suggestion:
     n_clusters: int = 3
     sure: bool = True
     candidates: tuple[int, ...] = (3,)
-    reason: str = "the labels are steadiest there"
     curve: dict[str, np.ndarray] = field(
         default_factory=lambda: {
             "n_clusters": np.array([2, 3, 4]),
@@ -39,7 +38,16 @@ def test_several_scores_are_shares_of_their_highest(ax):
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["stability (highest 0.8)", "eigengap (highest 10)"]
     assert ax.get_ylabel() == "share of the highest value"
-    assert ax.get_title() == "3 clusters suggested\nthe labels are steadiest there"
+    assert ax.get_title() == "3 clusters suggested"
+
+
+def test_scores_of_the_reference_are_drawn_on_demand(ax):
+    suggestion = Suggestion()
+    suggestion.curve["reference_eigengap"] = np.array([1.0, 1.0, 1.0])
+    plot.n_clusters(suggestion, ax=ax)
+    assert len(curves(ax)) == 2
+    plot.n_clusters(suggestion, keys=["reference_eigengap"], ax=ax)
+    np.testing.assert_array_equal(curves(ax)[-1].get_ydata(), [1, 1, 1])
 
 
 def test_one_score_is_drawn_as_it_is(ax):
@@ -54,7 +62,7 @@ def test_suggestion_and_candidates_are_marked(ax):
     plot.n_clusters(Suggestion(n_clusters=4, sure=False, candidates=(2, 4)), ax=ax)
     assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"] == [4]
     assert [patch.get_x() + patch.get_width() / 2 for patch in ax.patches] == pytest.approx([2, 4])
-    assert ax.get_title().startswith("4 clusters suggested, not sure: 2, 4 possible\n")
+    assert ax.get_title() == "4 clusters suggested; unsure: 2, 4"
 
 
 def test_scores_without_a_value_are_left_out(ax):

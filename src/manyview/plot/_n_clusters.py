@@ -15,7 +15,6 @@ from manyview.plot._shared import (
     legend_on_top,
     matplotlib_module,
     result_fields,
-    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -28,11 +27,10 @@ def n_clusters(result: Any, *, keys: Sequence[str] | None = None, ax: Axes | Non
     Parameters
     ----------
     result : result of ``suggest_n_clusters``
-        With ``n_clusters``, ``sure``, ``candidates``, ``reason`` and ``curve``, a dict with ``"n_clusters"`` and arrays
-        of scores.
+        With ``n_clusters``, ``sure``, ``candidates`` and ``curve``, a dict with ``"n_clusters"`` and arrays of scores.
     keys : sequence of str, optional
-        The scores to draw; all if None. One is drawn as it is. Several have different units, so each is drawn as a
-        share of its highest value, which the legend tells.
+        The scores to draw; all but those of the reference if None. One is drawn as it is. Several have different
+        units, so each is drawn as a share of its highest value, which the legend tells.
     ax : Axes, optional
         Where to draw; a new figure if None.
 
@@ -46,17 +44,16 @@ def n_clusters(result: Any, *, keys: Sequence[str] | None = None, ax: Axes | Non
     >>> from matplotlib.figure import Figure
     >>> from manyview import plot
     >>> result = SimpleNamespace(
-    ...     n_clusters=3, sure=True, candidates=(3,), reason="the labels are steadiest there",
-    ...     curve={"n_clusters": [2, 3, 4], "stability": [0.8, 1.0, 0.7]})
+    ...     n_clusters=3, sure=True, candidates=(3,), curve={"n_clusters": [2, 3, 4], "stability": [0.8, 1.0, 0.7]})
     >>> print(plot.n_clusters(result, ax=Figure().subplots()).get_title())
     3 clusters suggested
-    the labels are steadiest there
     """
-    best, sure, candidates, reason, curve = result_fields(
-        result, "suggest_n_clusters", "n_clusters", "sure", "candidates", "reason", "curve"
+    best, sure, candidates, curve = result_fields(
+        result, "suggest_n_clusters", "n_clusters", "sure", "candidates", "curve"
     )
     numbers = np.asarray(curve["n_clusters"])
-    keys = [key for key in curve if key != "n_clusters"] if keys is None else keys
+    if keys is None:
+        keys = [key for key in curve if key != "n_clusters" and not key.startswith("reference")]
     scores = {key: _score(curve, key, numbers) for key in keys}
     scores = {key: values for key, values in scores.items() if np.isfinite(values).any()}
     if not scores:
@@ -76,8 +73,8 @@ def n_clusters(result: Any, *, keys: Sequence[str] | None = None, ax: Axes | Non
     if len(scores) > 1:
         ax.set_yticks(np.linspace(0, 1, 6))
         legend_on_top(ax)
-    others = "" if sure else f", not sure: {', '.join(map(str, candidates))} possible"
-    ax.set_title(f"{best} clusters suggested{others}\n{wrapped(reason)}", fontsize="medium")
+    others = "" if sure else f"; unsure: {', '.join(map(str, candidates))}"
+    ax.set_title(f"{best} clusters suggested{others}")
     return ax
 
 

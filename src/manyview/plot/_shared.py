@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -97,14 +96,9 @@ def legend_on_top(ax: Axes) -> None:
     n_rows = -(-len(labels) // n_columns)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.1 * n_rows * (high - low))
-    ax.legend(loc="upper center", ncols=n_columns, frameon=False)
+    ax.legend(loc="upper center", ncols=n_columns, frameon=False, fontsize="small")
 
 
 def share_limits(values: Any) -> tuple[float, float]:
     """Limits of an axis for scores: 0 to 1, from lower where a score such as ARI is negative."""
     return float(np.nanmin([0.0, *np.ravel(values)])), 1.0
-
-
-def wrapped(text: str, width: int = 60) -> str:
-    """The text in lines that fit above an axes."""
-    return "\n".join(textwrap.wrap(text, width))
