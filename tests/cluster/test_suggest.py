@@ -143,4 +143,4 @@ def test_progress_is_printed_on_demand(capsys):
     suggest_n_clusters(views, [2], random_state=0)
     assert capsys.readouterr().out == ""
     suggest_n_clusters(views, [2], random_state=0, verbose=True)
-    assert "measured the reference" in capsys.readouterr().out
+    assert "measured reference 3 of 3" in capsys.readouterr().out

@@ -79,7 +79,7 @@ def test_consensus_gap_of_cuts_that_agree_but_for_one_split():
 
 
 def test_a_lone_gap_is_sure():
-    found = decide(NUMBERS, curve({4: 0.2}), FLAT)
+    found = decide(NUMBERS, curve({4: 0.2}), [FLAT])
     assert (found.n_clusters, found.sure, found.candidates) == (4, True, (4,))
     assert found.reason.startswith(
         "4 clusters: the spectrum drops by 0.200 in the graphs and by 0.40 in their consensus"
@@ -88,7 +88,7 @@ def test_a_lone_gap_is_sure():
 
 
 def test_two_gaps_are_two_candidates_best_first():
-    found = decide(NUMBERS, curve({3: 0.15, 5: 0.2}), FLAT)
+    found = decide(NUMBERS, curve({3: 0.15, 5: 0.2}), [FLAT])
     assert (found.n_clusters, found.sure, found.candidates) == (5, False, (5, 3))
     assert "there is also evidence for 3" in found.reason
 
@@ -96,31 +96,40 @@ def test_two_gaps_are_two_candidates_best_first():
 def test_the_more_stable_of_two_gaps_wins():
     data = curve({3: 0.2, 5: 0.2})
     data.stability[NUMBERS.index(5)] = 0.95
-    assert decide(NUMBERS, data, FLAT).candidates == (5, 3)
+    assert decide(NUMBERS, data, [FLAT]).candidates == (5, 3)
 
 
 def test_a_gap_that_is_in_one_spectrum_only_does_not_count():
     data = curve({3: 0.2, 5: 0.2})
     data.consensus_gap[NUMBERS.index(5)] = 0.02
-    assert decide(NUMBERS, data, FLAT).candidates == (3,)
+    assert decide(NUMBERS, data, [FLAT]).candidates == (3,)
 
 
 def test_a_gap_that_the_reference_has_too_does_not_count():
-    found = decide(NUMBERS, curve({4: 0.2}), curve({4: 0.19}))
+    found = decide(NUMBERS, curve({4: 0.2}), [curve({4: 0.19})])
     assert not found.sure
     assert found.reason.startswith("No number of clusters stands out")
     assert "but that is together 1.1 times what data of the same spread without clusters show at most" in found.reason
-    assert decide(NUMBERS, curve({4: 0.2, 3: 0.1}), curve({4: 0.19})).n_clusters == 3
+    assert decide(NUMBERS, curve({4: 0.2, 3: 0.1}), [curve({4: 0.19})]).n_clusters == 3
+
+
+def test_several_references_count_by_their_mean():
+    data = curve({4: 0.2, 3: 0.15})
+    assert decide(NUMBERS, data, [curve({4: 0.19})]).n_clusters == 3
+    assert decide(NUMBERS, data, [curve({4: 0.19}), *[FLAT] * 9]).n_clusters == 4
+    once, never = (decide(NUMBERS, curve({4: 0.2}), [one, FLAT]) for one in (curve({6: 0.2}), FLAT))
+    assert never.sure
+    assert not once.sure
 
 
 def test_a_larger_gap_that_is_not_a_choice_is_named():
-    found = decide(NUMBERS, curve({4: 0.1, 8: 0.3}), FLAT)
+    found = decide(NUMBERS, curve({4: 0.1, 8: 0.3}), [FLAT])
     assert (found.n_clusters, found.sure) == (4, False)
     assert "drops most after 8 values, and 8 is not a choice" in found.reason
 
 
 def test_nothing_at_all_still_has_candidates():
-    found = decide(NUMBERS, FLAT, FLAT)
+    found = decide(NUMBERS, FLAT, [FLAT])
     assert not found.sure
     assert len(found.candidates) > 1
 

@@ -19,7 +19,7 @@ from manyview.engines import LocalRows
 from manyview.exceptions import ViewsError
 from manyview.graphs import canonical_order
 from manyview.graphs.reference import without_clusters
-from manyview.solvers._choose_k import Curve, Verdict, decide, measure, settings_for
+from manyview.solvers._choose_k import Curve, Verdict, decide, mean_curve, measure, settings_for
 from manyview.solvers._members import Settings
 from manyview.views import Views, check_views
 
@@ -28,6 +28,8 @@ _MOST_ROWS = 5000
 # The range that is tried by default ends here, or where clusters would have fewer samples than this.
 _MOST_CLUSTERS = 20
 _CLUSTER_ROWS = 5
+# Data without clusters to compare with: one alone has gaps of its own by chance.
+_REFERENCES = 3
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class ClusterCountSuggestion:
         Why, in words and numbers.
     curve : dict of str to ndarray
         ``n_clusters``, and for each of them ``eigengap`` (of the consensus), ``graph_eigengap`` (mean over the graphs),
-        ``stability`` and ``score``; and both eigengaps of data without clusters, ``reference_eigengap`` and
-        ``reference_graph_eigengap``.
+        ``stability`` and ``score``; and the mean of both eigengaps of data without clusters,
+        ``reference_eigengap`` and ``reference_graph_eigengap``.
     """
 
     n_clusters: int
@@ -84,9 +86,9 @@ def suggest_n_clusters(
 
     An ensemble of graphs like that of :class:`InvariantTBGL` is made, each with other views, anchors and neighbours.
     For every number K it is measured how far the spectrum drops after K values (*eigengap*), in the graphs and in the
-    consensus of their cuts, and how well cuts into K clusters agree (*stability*). The same is done with data of the
-    same spread that have no clusters. A number is suggested when its eigengaps exceed those of such data, and no other
-    number comes near it.
+    consensus of their cuts, and how well cuts into K clusters agree (*stability*). The same is done, three times, with
+    data of the same spread that have no clusters. A number is suggested when its eigengaps exceed those of such data,
+    and no other number comes near it.
 
     The answer does not depend on the order of samples or views. Of more than 5,000 samples, 5,000 are used.
 
@@ -129,15 +131,14 @@ def suggest_n_clusters(
         scaled, twin = _prepare(checked, wanted, seed)
         settings = settings_for(numbers, len(twin), seed)
         curves = []
-        for what in ("data", "reference"):
-            if what == "reference":
-                scaled = _reference(scaled, np.random.default_rng([seed, 1]))
-                twin = np.arange(len(twin))
-            curves.append(_measure(scaled, twin, settings, numbers, n_jobs))
+        for i in range(1 + _REFERENCES):
+            what = f"reference {i} of {_REFERENCES}" if i else "data"
+            measured, equal = (_reference(scaled, seed, i), np.arange(len(twin))) if i else (scaled, twin)
+            curves.append(_measure(measured, equal, settings, numbers, n_jobs))
             if verbose:
-                print(f"suggest_n_clusters: measured the {what}, {len(numbers)} numbers of clusters", flush=True)
-    data, of_reference = curves
-    return _suggestion(decide(numbers, data, of_reference), numbers, data, of_reference)
+                print(f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters", flush=True)
+    data, *references = curves
+    return _suggestion(decide(numbers, data, references), numbers, data, mean_curve(references))
 
 
 def _check_range(k_range: Any, views: Views) -> tuple[int, ...]:
@@ -174,9 +175,9 @@ def _prepare(views: Views, wanted: list[str], seed: int) -> tuple[list[ScaledVie
     return scale_views(views, wanted, order), order.twin
 
 
-def _reference(scaled: Sequence[ScaledView], rng: np.random.Generator) -> list[ScaledView]:
+def _reference(scaled: Sequence[ScaledView], seed: int, index: int) -> list[ScaledView]:
     """Views without clusters, in which the same samples lack the same views."""
-    made = without_clusters([view.values for view in scaled], rng)
+    made = without_clusters([view.values for view in scaled], np.random.default_rng([seed, 3, index]))
     return [replace(view, values=keep_rows(values, view.present)) for view, values in zip(scaled, made, strict=True)]
 
 

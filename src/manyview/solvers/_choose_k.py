@@ -10,12 +10,12 @@ measured
 - the *stability*: the mean adjusted Rand index between all pairs of members' cuts into K.
 
 All are also high in data without clusters: a round cloud in d dimensions has a drop after d + 1 values, and a long one
-is cut in two in the same place again and again. So the same is done with a reference that has the spread of the data
+is cut in two in the same place again and again. So the same is done with references that have the spread of the data
 along every direction but no clusters (:func:`manyview.graphs.reference.without_clusters`), and only the part of a gap
-that exceeds the reference's counts.
+that exceeds their mean counts.
 
 The *score* of K is the geometric mean of both gaps' excess, times the stability. The *strength* is the same without
-taking anything off the gaps; :func:`decide` compares it with the largest of the reference.
+taking anything off the gaps; :func:`decide` compares it with the largest of a reference.
 """
 
 from __future__ import annotations
@@ -73,6 +73,12 @@ class Curve:
         return np.sqrt(np.maximum(self.graph_gap[numbers - 1] * self.consensus_gap, 0.0)) * self.stability
 
 
+def mean_curve(curves: Sequence[Curve]) -> Curve:
+    """The mean of several curves."""
+    gaps = ([getattr(curve, name) for curve in curves] for name in ("graph_gap", "consensus_gap", "stability"))
+    return Curve(*(np.mean(gap, axis=0) for gap in gaps))
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The best number, whether it is sure, the candidates (best first), why, and the score of every number."""
@@ -90,16 +96,18 @@ def settings_for(n_clusters: Sequence[int], n_rows: int, seed: int, n_members: i
     return Settings(most, n_members=n_members, kinds=(_KIND,), seed=seed)
 
 
-def decide(n_clusters: Sequence[int], data: Curve, reference: Curve) -> Verdict:
+def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) -> Verdict:
     """Choose among the numbers, or say what is in the way."""
     numbers = np.array(n_clusters)
+    reference = mean_curve(references)
     in_graphs = np.maximum(data.graph_gap - reference.graph_gap, 0.0)
     in_consensus = np.maximum(data.consensus_gap - reference.consensus_gap, 0.0)
     scores = np.sqrt(in_graphs[numbers - 1] * in_consensus) * data.stability
     ranking = np.lexsort((-data.consensus_gap, -scores))
     best = ranking[0]
     number = int(numbers[best])
-    clearly = data.strength(numbers)[best] / max(reference.strength(numbers).max(), 1e-12)
+    strongest = np.mean([one.strength(numbers).max() for one in references])
+    clearly = data.strength(numbers)[best] / max(strongest, 1e-12)
     rivals = [int(numbers[i]) for i in ranking[1:_MOST_CANDIDATES] if scores[i] > _RIVAL * scores[best]]
     others = np.setdiff1d(np.arange(2, len(in_graphs) + 1), numbers)
     elsewhere = int(others[np.argmax(in_graphs[others - 1])]) if len(others) else number
