@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from manyview import Views, check_views
 from manyview.exceptions import ViewsError
+from manyview.views import check_block, check_new_views, match_fitted
 
 
 @pytest.fixture
@@ -193,3 +194,228 @@ def test_one_frame_that_is_cut_brings_its_ids():
     table = pd.DataFrame(np.random.default_rng(0).random((4, 7)))
     assert check_views(table, view_sizes=2).sample_ids is None
     assert check_views(table.set_axis(list("abcd")), view_sizes=2).sample_ids.tolist() == list("abcd")
+
+
+# Samples that lack views ------------------------------------------------------------------------------------------
+
+
+def dense(array):
+    return array.toarray() if sp.issparse(array) else np.asarray(array)
+
+
+def mask(n_samples, n_views, *missing):
+    """A mask with these (sample, view) missing."""
+    present = np.ones((n_samples, n_views), dtype=bool)
+    for sample, view in missing:
+        present[sample, view] = False
+    return present
+
+
+def test_rows_of_nan_are_missing(tables):
+    a, b = (table.copy() for table in tables)
+    a[2], b[[0, 5]] = np.nan, np.nan
+    checked = check_views({"a": a, "b": b})
+    np.testing.assert_array_equal(checked.present, mask(6, 2, (2, 0), (0, 1), (5, 1)))
+    for view, table, rows in ((checked["a"], tables[0], [2]), (checked["b"], tables[1], [0, 5])):
+        assert not view[rows].any()
+        np.testing.assert_array_equal(np.delete(view, rows, axis=0), np.delete(table, rows, axis=0))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, sp.csr_array, sp.coo_matrix, pd.DataFrame])
+def test_a_mask_says_which_rows_are_missing(tables, convert):
+    present = mask(6, 2, (1, 0), (3, 0), (4, 1))
+    checked = check_views([convert(table) for table in tables], present=present)
+    np.testing.assert_array_equal(checked.present, present)
+    for v, table in enumerate(tables):
+        assert sp.issparse(checked[v]) == (convert in (sp.csr_array, sp.coo_matrix))
+        np.testing.assert_array_equal(dense(checked[v]), np.where(present[:, [v]], table, 0.0))
+        assert not sp.issparse(checked[v]) or checked[v].has_canonical_format
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
+@pytest.mark.parametrize("zero_rows", ["values", "missing"])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_values_of_rows_that_are_not_there_are_never_looked_at(tables, convert, zero_rows, value):
+    a = tables[0].copy()
+    a[3, 1:] = value
+    present = mask(6, 2, (3, 0))
+    checked = check_views([convert(a), tables[1]], present=present, zero_rows=zero_rows)
+    np.testing.assert_array_equal(checked.present, present)
+    np.testing.assert_array_equal(dense(checked[0])[3], 0.0)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("zero_rows", "missing"), [("values", []), ("missing", [(1, 0), (4, 1)]), (["b"], [(4, 1)])])
+def test_a_row_of_zeros_is_missing_where_that_is_said(tables, convert, zero_rows, missing):
+    a, b = (table.copy() for table in tables)
+    a[1], b[4], b[2, 0] = 0, 0, 0
+    checked = check_views({"a": convert(a), "b": convert(b)}, zero_rows=zero_rows)
+    if missing:
+        np.testing.assert_array_equal(checked.present, mask(6, 2, *missing))
+    else:
+        assert checked.present is None
+
+
+def test_negative_values_that_add_up_to_zero_are_values():
+    a = np.array([[1.0, -1.0], [0.0, 0.0], [0.0, 2.0]])
+    for view in (a, sp.csr_array(a), -a):
+        assert check_views([view, np.eye(3)], zero_rows=["view0"]).present[:, 0].tolist() == [True, False, True]
+
+
+def test_stored_zeros_are_zeros():
+    stored = sp.csr_array((np.array([0.0, 1.0, 2.0]), np.array([0, 1, 0]), np.array([0, 1, 2, 3])), shape=(3, 2))
+    assert check_views([stored, np.eye(3)], zero_rows="missing").present[:, 0].tolist() == [False, True, True]
+
+
+def test_all_ways_of_saying_it_together(tables):
+    a, b = (table.copy() for table in tables)
+    a[0], b[1], a[2, 1] = np.nan, 0.0, np.inf
+    checked = check_views([a, sp.csr_array(b)], present=mask(6, 2, (2, 0), (3, 1)), zero_rows="missing")
+    np.testing.assert_array_equal(checked.present, mask(6, 2, (0, 0), (1, 1), (2, 0), (3, 1)))
+
+
+def test_zero_rows_leave_gaps_to_those_who_fill_them(tables):
+    a = tables[0].copy()
+    a[1], a[2, 0] = 0.0, np.nan
+    checked = check_views([a, tables[1]], zero_rows="missing", may_have_gaps=True)
+    np.testing.assert_array_equal(checked.present, mask(6, 2, (1, 0)))
+    assert np.isnan(checked[0][2, 0])
+
+
+@pytest.mark.parametrize(
+    ("zero_rows", "message"),
+    [
+        ("gone", "zero_rows: expected 'values', 'missing' or names of views, got 'gone'"),
+        (["a", "colour"], "zero_rows: there is no view 'colour'; the views are a, b"),
+    ],
+)
+def test_bad_zero_rows(tables, zero_rows, message):
+    with pytest.raises(ViewsError, match=message):
+        check_views(dict(zip("ab", tables, strict=True)), zero_rows=zero_rows)
+
+
+@pytest.mark.parametrize(
+    ("present", "message"),
+    [
+        (np.ones((6, 3), dtype=bool), r"present: .* shape \(6, 2\), got bool of shape \(6, 3\)"),
+        (np.ones((5, 2), dtype=bool), r"present: .* shape \(6, 2\), got bool of shape \(5, 2\)"),
+        (np.ones((6, 2)), "present: expected True or False for every sample and view, .* got float64"),
+    ],
+)
+def test_bad_masks(tables, present, message):
+    with pytest.raises(ViewsError, match=message):
+        check_views(tables, present=present)
+    with pytest.raises(ViewsError, match=message):
+        Views(tables, present=present)
+
+
+def test_nothing_missing_is_no_mask(tables):
+    full = mask(6, 2)
+    assert check_views(tables, present=full).present is None
+    assert Views(tables, present=full.tolist()).present is None
+    assert np.shares_memory(check_views(tables, present=full)[0], tables[0])
+
+
+@pytest.mark.parametrize("how", ["nan", "mask", "zeros", "nan and mask"])
+@pytest.mark.parametrize("ids", [None, list("abcdef")])
+def test_a_sample_without_any_view_is_named(tables, how, ids):
+    a, b = (table.copy() for table in tables)
+    options = {}
+    if how == "nan":
+        a[4], b[4] = np.nan, np.nan
+    elif how == "mask":
+        options["present"] = mask(6, 2, (4, 0), (4, 1))
+    elif how == "zeros":
+        a[4], b[4], options["zero_rows"] = 0, 0, "missing"
+    else:
+        a[4], options["present"] = np.nan, mask(6, 2, (4, 1))
+    name = r" \(e\)" if ids else ""
+    with pytest.raises(ViewsError, match=rf"views: the sample in row 4{name} has no view at all; .* leave it out"):
+        check_views(Views([a, b], sample_ids=ids), **options)
+
+
+def test_several_samples_without_any_view_are_counted(tables):
+    with pytest.raises(ViewsError, match="the sample in row 1, and 2 more, has no view at all"):
+        Views(tables, present=mask(6, 2, *[(row, view) for row in (1, 2, 5) for view in (0, 1)]))
+
+
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_a_row_that_is_nan_in_part_is_an_error(tables, convert, at):
+    a = tables[0].copy()
+    a[1] = np.nan  # in a dense view: missing
+    a[3, at] = np.nan
+    first = "row 1, column 0" if convert is sp.csr_array else f"row 3, column {at}"
+    with pytest.raises(ViewsError, match=rf"views\['view0'\]: contains NaN, first at {first}; .* NaN from end to end"):
+        check_views([convert(a), tables[1]])
+
+
+def test_samples_that_have_a_view_must_differ_in_it(tables):
+    a = np.ones((6, 3))
+    a[0] = 2.0
+    message = r"views\['view0'\]: each of the 5 samples that have it has the same values"
+    with pytest.raises(ViewsError, match=message):
+        check_views([a, tables[1]], present=mask(6, 2, (0, 0)))
+    with pytest.raises(ViewsError, match=message):
+        check_views([sp.csr_array(a), tables[1]], present=mask(6, 2, (0, 0)))
+    check_views([a, tables[1]], present=mask(6, 2, (1, 0)))
+    with pytest.raises(ViewsError, match="each of the 0 samples that have it"):
+        check_views([a, tables[1]], present=mask(6, 2, *[(row, 0) for row in range(6)]))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_the_given_arrays_stay_as_they_are(tables, convert):
+    a, present = tables[0].copy(), mask(6, 2, (2, 0), (3, 1))
+    a[4] = 0.0
+    if convert is not sp.csr_array:
+        a[1] = np.nan
+    given, before = [convert(a), convert(tables[1])], present.copy()
+    check_views(given, present=present, zero_rows="missing")
+    for array, expected in zip(given, (a, tables[1]), strict=True):
+        np.testing.assert_array_equal(dense(array), expected)
+    np.testing.assert_array_equal(present, before)
+
+
+def test_the_mask_goes_with_the_samples(tables):
+    present = mask(6, 2, (0, 0), (1, 1), (4, 0))
+    views = Views(tables, present=present, labels=np.arange(6))
+    assert repr(views) == "Views(6 samples; view0: 3, view1: 5; 6 classes; 25% missing)"
+    np.testing.assert_array_equal(views.take([4, 2]).present, [[False, True], [True, True]])
+    assert views.take([2, 3]).present is None
+    assert views.take(slice(2, 4)).present is None
+    shuffled = views.shuffled(1)
+    np.testing.assert_array_equal(shuffled.present, present[shuffled.labels])
+    np.testing.assert_array_equal(check_views(views).present, present)
+    np.testing.assert_array_equal(views.has_view(0), present[:, 0])
+    assert Views([*tables, tables[0]], present=np.column_stack([present, mask(6, 1)])).has_view(2) is None
+
+
+def test_blocks_of_new_samples_count_their_rows_from_the_first(tables):
+    a, b = (table.copy() for table in tables)
+    a[1], a[4, 2], b[5] = np.nan, np.nan, 7.0
+    given = check_new_views({"b": b, "a": a})
+    first = check_block(given, slice(0, 3))
+    np.testing.assert_array_equal(first.present, mask(3, 2, (1, 1)))
+    np.testing.assert_array_equal(first["b"], b[:3])
+    assert check_block(given, slice(5, 6)).n_samples == 1  # constant, of course
+    with pytest.raises(ViewsError, match=r"views\['a'\]: contains NaN, first at row 4, column 2"):
+        check_block(given, slice(3, 6))
+    a[4], b[4] = np.nan, np.nan
+    with pytest.raises(ViewsError, match="the sample in row 4 has no view at all"):
+        check_block(check_new_views([a, b]), slice(3, 6))
+
+
+def test_new_views_by_name_or_all_in_order(tables):
+    names, sizes = ("colour", "texture"), (3, 5)
+    found = match_fitted(list(tables), check_new_views(list(tables)), names, sizes)
+    assert found.names == names
+    some = {"texture": tables[1]}
+    assert match_fitted(some, check_new_views(some), names, sizes).names == ("texture",)
+    for new, message in (
+        ([tables[0]], r"views: expected 2 views, as in fit, got 1\. .* name them in a dict; they are colour, texture"),
+        ({"shape": tables[0]}, r"views\['shape'\]: there was no such view in fit; there were colour, texture"),
+        ({"colour": tables[1]}, r"views\['colour'\]: expected 3 features, as in fit, got 5"),
+        (list(tables[::-1]), r"views\['colour'\]: expected 3 features, as in fit, got 5"),
+    ):
+        with pytest.raises(ViewsError, match=message):
+            match_fitted(new, check_new_views(new), names, sizes)

@@ -97,14 +97,7 @@ class Views:
                 f"present: expected True or False for every sample and view, shape ({self.n_samples}, {len(self)}), "
                 f"got {present.dtype} of shape {present.shape}."
             )
-        without = np.flatnonzero(~present.any(axis=1))
-        if without.size:
-            known = "" if self.sample_ids is None else f" ({self.sample_ids[without[0]]})"
-            more = "" if without.size == 1 else f", and {without.size - 1} more samples,"
-            raise ViewsError(
-                f"views: the sample in row {without[0]}{known}{more} has no view at all; nothing is known about it, so "
-                "leave it out."
-            )
+        _check_any_view(present, self.sample_ids)
         return None if present.all() else present
 
     @classmethod
@@ -266,7 +259,8 @@ def check_views(
             f"{' (1 sample)' if given.n_samples == 1 else ''}."
         )
     if present is not None:
-        given = replace(given, present=present)
+        marked = replace(given, present=present).present
+        given = given if marked is None else replace(given, present=marked & _known(given))
     return _check_all(
         given,
         _zero_views(zero_rows, given.names),
@@ -281,12 +275,29 @@ def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Vi
     known = np.ones((given.n_samples, len(given)), dtype=bool)
     for v, (where, array) in enumerate(zip(_places(given.names), given.arrays, strict=True)):
         has_view = given.has_view(v)
-        if given.names[v] in zero_views:
-            has_view = _nonzero_rows(array, where) if has_view is None else has_view & _nonzero_rows(array, where)
         values, has_view = check_values(array, where, present=has_view, **rules)
+        if given.names[v] in zero_views:
+            values, has_view = check_values(values, where, present=_nonzero_rows(values), **rules)
         checked.append(values)
         known[:, v] = True if has_view is None else has_view
+    _check_any_view(known, given.sample_ids, rules.get("first_row", 0))
     return replace(given, arrays=tuple(checked), present=known)
+
+
+def _known(views: Views) -> np.ndarray:
+    return np.ones((views.n_samples, len(views)), dtype=bool) if views.present is None else views.present
+
+
+def _check_any_view(present: np.ndarray, sample_ids: np.ndarray | None, first_row: int = 0) -> None:
+    """Every sample needs a view; ``first_row`` is the number of the first, for the text of the error."""
+    without = np.flatnonzero(~present.any(axis=1))
+    if without.size:
+        known = "" if sample_ids is None else f" ({sample_ids[without[0]]})"
+        more = "" if without.size == 1 else f", and {without.size - 1} more,"
+        raise ViewsError(
+            f"views: the sample in row {first_row + without[0]}{known}{more} has no view at all; nothing is known "
+            "about it, so leave it out."
+        )
 
 
 def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None) -> Views:
@@ -311,9 +322,10 @@ def _zero_views(zero_rows: Any, names: Sequence[str]) -> Sequence[str]:
     return list(zero_rows)
 
 
-def _nonzero_rows(array: Any, where: str) -> np.ndarray:
-    values, _ = check_values(array, where, may_be_constant=True)
-    return np.asarray(np.abs(values).sum(axis=1)).ravel() > 0
+def _nonzero_rows(values: Array) -> np.ndarray:
+    if isinstance(values, np.ndarray):
+        return np.asarray(values.any(axis=1))
+    return np.asarray(abs(values).max(axis=1).todense()).ravel() != 0
 
 
 def match_fitted(views: Any, given: Views, names: Sequence[str], n_features: Sequence[int]) -> Views:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manyview.graphs import canonical_order
-from manyview.graphs.canonical import _projections
+from manyview.graphs.canonical import _projections, unit_of
 
 
 @pytest.fixture
@@ -232,3 +232,121 @@ def test_order_depends_on_content_alone(case):
     assert_same_views(ordered(permuted, order), ordered(arrays, expected))
     np.testing.assert_array_equal(order.twin, expected.twin)
     np.testing.assert_array_equal(order.twin, naive_twins(permuted, order))
+
+
+# Samples that lack views ------------------------------------------------------------------------------------------
+
+
+def with_gaps(arrays, present):
+    """Zeros where a sample lacks the view, as checked views have them."""
+    keep = [present[:, [v]] * 1.0 for v in range(len(arrays))]
+    return [
+        sp.csr_array(array.multiply(rows)) if sp.issparse(array) else array * rows
+        for array, rows in zip(arrays, keep, strict=True)
+    ]
+
+
+@pytest.fixture
+def gaps(views):
+    present = np.random.default_rng(5).random((40, 4)) < 0.6
+    present[:, 3] |= ~present.any(axis=1)
+    return with_gaps(views, present), present
+
+
+def assert_same_order(given, present, order, expected_given, expected_present, expected):
+    assert_same_views(ordered(given, order), ordered(expected_given, expected))
+    np.testing.assert_array_equal(
+        present[order.rows][:, order.views], expected_present[expected.rows][:, expected.views]
+    )
+    np.testing.assert_array_equal(order.twin, expected.twin)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_samples_that_lack_views_come_to_the_same_places(gaps, seed):
+    arrays, present = gaps
+    rng = np.random.default_rng(seed)
+    rows, order = rng.permutation(40), rng.permutation(4)
+    permuted = [arrays[v][rows] for v in order]
+    mask = present[rows][:, order]
+    found, expected = canonical_order(permuted, present=mask), canonical_order(arrays, present=present)
+    assert_same_order(permuted, mask, found, arrays, present, expected)
+    np.testing.assert_array_equal(expected.twin, np.arange(40))
+
+
+def test_a_row_that_is_missing_is_not_a_row_of_zeros():
+    a, b = np.array([[0.0], [0.0], [1.0], [2.0]]), np.array([[5.0], [5.0], [6.0], [7.0]])
+    present = np.ones((4, 2), dtype=bool)
+    assert len(np.unique(canonical_order([a, b], present=present).twin)) == 3
+    present[1, 0] = False
+    places = []
+    for rows in permutations(range(4)):
+        order = canonical_order([a[list(rows)], b[list(rows)]], present=present[list(rows)])
+        np.testing.assert_array_equal(order.twin, np.arange(4))
+        places.append(tuple(np.array(rows)[order.rows]))
+    assert len(set(places)) == 1
+
+
+def test_equal_samples_with_equal_gaps_are_twins_and_others_are_not(gaps):
+    arrays, present = gaps
+    again = np.concatenate([np.arange(40), [3, 17, 3]])
+    order = canonical_order([a[again] for a in arrays], present=present[again])
+    assert len(np.unique(order.twin)) == 40
+    np.testing.assert_array_equal(
+        order.twin, naive_twins([*(a[again] for a in arrays), present[again].astype(float)], order)
+    )
+
+
+def test_a_mask_with_nothing_missing_changes_nothing(views):
+    order, expected = canonical_order(views, present=np.ones((40, 4), dtype=bool)), canonical_order(views)
+    np.testing.assert_array_equal(order.rows, expected.rows)
+    np.testing.assert_array_equal(order.twin, expected.twin)
+    assert (order.views, order.source) == (expected.views, expected.source)
+
+
+@pytest.mark.parametrize("unit", [lambda x: x.copy(), lambda x: 1.8 * x + 32], ids=["copy", "fahrenheit"])
+def test_a_view_given_twice_counts_once_if_its_gaps_are_the_same(views, unit):
+    present = np.ones((40, 3), dtype=bool)
+    present[:9, [0, 2]] = False
+    given = with_gaps([views[0], views[1], unit(views[0])], present)
+    order = canonical_order(given, present=present)
+    assert sorted(order.views) == [0, 1]
+    assert order.source[2] == order.source[0]
+    present[9, 2] = False
+    other = with_gaps(given, present)
+    assert sorted(canonical_order(other, present=present).views) == [0, 1, 2]
+
+
+def test_zeros_in_a_copy_where_the_view_is_missing_make_no_copy(views):
+    present = np.ones((40, 3), dtype=bool)
+    present[:9, 0] = False
+    given = with_gaps([views[0], views[1], views[0]], present)
+    given[2] = given[0].copy()  # the same values, but they are there
+    assert len(canonical_order(given, present=present).views) == 3
+
+
+@given(small_tables(), st.data())
+@settings(max_examples=50)
+def test_order_with_gaps_depends_on_content_alone(case, data):
+    arrays, rows, views = case
+    n = len(arrays[0])
+    flags = data.draw(st.lists(st.booleans(), min_size=n * len(arrays), max_size=n * len(arrays)))
+    present = np.array(flags).reshape(n, len(arrays))
+    present[0] = True  # some sample has each view
+    arrays = with_gaps(arrays, present)
+    permuted, mask = [arrays[v][rows] for v in views], present[rows][:, views]
+    expected, order = canonical_order(arrays, present=present), canonical_order(permuted, present=mask)
+    assert_same_order(permuted, mask, order, arrays, present, expected)
+    np.testing.assert_array_equal(order.twin, naive_twins([*permuted, mask.astype(float)], order))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 0.0), (0.3048, 0.0), (1.8, 32.0)])
+def test_the_unit_of_a_copy_brings_it_back(make, factor, offset):
+    x = np.random.default_rng(6).normal(3, 2, (20, 4))
+    offset = offset if make is np.asarray else 0.0  # sparse views are compared without
+    unit = unit_of(make(factor * x + offset), make(x))
+    new = np.random.default_rng(7).normal(9, 5, (6, 4))
+    for values in (make(factor * new + offset), sp.csr_array(factor * new + offset)):
+        np.testing.assert_allclose(dense(unit.convert(values)), new, atol=1e-12)
+    if factor == 1.0:
+        np.testing.assert_array_equal(dense(unit.convert(make(new))), new)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.graphs import SCALERS, choose_scaling, unit_variance
-from manyview.graphs.scaling import balanced_centre, effective_dimensions
+from manyview.graphs import SCALERS, choose_scaling, learn_scaling, unit_variance
+from manyview.graphs.scaling import balanced_centre, effective_dimensions, row_lengths
 
 
 def dense(array):
@@ -242,3 +242,98 @@ def test_unit_variance_leaves_a_constant(make, value):
 def test_unit_variance_leaves_a_constant_with_rounded_mean(make):
     x = np.full((7, 2), 0.1)
     np.testing.assert_array_equal(dense(unit_variance(make(x))), x)
+
+
+# What was learned from some samples, for others -------------------------------------------------------------------
+
+
+def values(name, seed, n=40):
+    """Such values as the scaler is for, with a sample of zeros."""
+    rng = np.random.default_rng(seed)
+    if name == "shares":
+        x = rng.dirichlet(np.ones(7), n)
+    elif name == "counts":
+        x = rng.poisson(0.4, (n, 12)) * 1.0
+        x[:, 5] = 0  # a word that nobody uses
+    else:
+        x = rng.normal(2, 3, (n, 6))
+    x[3] = 0
+    return x
+
+
+makes = pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+
+
+@makes
+@pytest.mark.parametrize("name", SCALERS)
+def test_learning_a_scaling_scales_as_before(name, make):
+    x = make(values(name, 0))
+    scaling, scaled = learn_scaling(x, name)
+    expected = unit_variance(SCALERS[name](x))
+    assert scaling.name == name
+    assert scaling.sparse == sp.issparse(scaled) == sp.issparse(expected)
+    np.testing.assert_array_equal(dense(scaled), dense(expected))
+    assert dense(scaled).var(axis=0).sum() == pytest.approx(1)
+
+
+@makes
+@pytest.mark.parametrize("name", SCALERS)
+def test_the_samples_that_it_was_learned_from_are_scaled_the_same(name, make):
+    x = make(values(name, 1))
+    scaling, scaled = learn_scaling(x, name)
+    again = scaling.apply(x)
+    assert type(again) is type(scaled)
+    np.testing.assert_array_equal(dense(again), dense(scaled))
+    rows = [7, 3, 30]
+    np.testing.assert_array_equal(dense(scaling.apply(x[rows])), dense(scaled)[rows])
+    np.testing.assert_array_equal(dense(scaling.apply(x[[9]])), dense(scaled)[[9]])
+
+
+def unit(x):
+    length = np.sqrt((x**2).sum(axis=1, keepdims=True))
+    return x / np.where(length > 0, length, 1)
+
+
+def naive_apply(name, learned_from, new):
+    """The formulas, with everything that is not a sample's own taken from other samples."""
+    frequencies = np.log(len(learned_from) / np.maximum((learned_from != 0).sum(axis=0), 1)) + 1
+    return {
+        "max": lambda x: x / learned_from.max(),
+        "unit": unit,
+        "none": lambda x: x,
+        "counts": lambda x: unit(np.sign(x) * np.log1p(np.abs(x)) * frequencies),
+        "shares": lambda x: unit(np.sqrt(x) - naive_centre(np.sqrt(learned_from))),
+        "directions": lambda x: unit(x - naive_centre(learned_from)),
+        "centered": lambda x: x - learned_from.mean(axis=0),
+        "standardized": lambda x: unit(x - x.mean(axis=1, keepdims=True)) * np.sqrt(x.shape[1] - 1),
+    }[name](new)
+
+
+@makes
+@pytest.mark.parametrize("name", SCALERS)
+def test_new_samples_are_scaled_by_what_was_learned(name, make):
+    old, new = values(name, 2), values(name, 3, n=9)
+    if name == "counts":
+        new[0, 5] = 2.0  # the word that nobody used
+    scaling, _ = learn_scaling(make(old), name)
+    divisor = np.sqrt(naive_apply(name, old, old).var(axis=0).sum())
+    for given in (make(new), new, sp.csr_array(new)):  # in whatever format
+        before = given.copy()
+        found = scaling.apply(given)
+        assert sp.issparse(found) == scaling.sparse
+        np.testing.assert_allclose(dense(found), naive_apply(name, old, new) / divisor, atol=1e-13)
+        np.testing.assert_array_equal(dense(given), dense(before))
+
+
+@makes
+def test_auto_learns_what_it_chose(make):
+    x = make(np.random.default_rng(4).dirichlet(np.ones(8), 50))
+    scaling, scaled = learn_scaling(x, "auto")
+    assert scaling.name == choose_scaling(x) == "shares"
+    np.testing.assert_array_equal(dense(scaled), dense(learn_scaling(x, "shares")[1]))
+
+
+@makes
+def test_row_lengths_by_their_definition(make):
+    x = values("none", 5)
+    np.testing.assert_allclose(row_lengths(make(x)), np.sqrt((x**2).sum(axis=1)))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -294,3 +296,84 @@ def test_nth_largest_is_what_sorting_gives(seed):
     values = rng.integers(0, 9, 30) / 4 if seed % 2 else rng.random(rng.integers(1, 40))
     for n in range(len(values)):
         assert _edges._nth_largest(values.copy(), n) == np.sort(values)[::-1][n]
+
+
+# Samples that lack views ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("far", [np.inf, 2.0])
+def test_a_sample_that_lacks_the_view_has_no_edges(blobs, far):
+    columns, lists, _ = blobs
+    near, distance = columns["near 0"].copy(), columns["distance 0"].copy()
+    place = places(lists.n_pool, np.arange(0, lists.n_pool, 2))
+    expected = edges(near, distance, place, 5, far)
+    lacking = np.arange(0, 300, 7)
+    near[lacking], distance[lacking] = -1, np.inf
+    anchors, weights = np.full((300, 8), -7, dtype=np.int32), np.full((300, 8), np.nan)
+    _edges.view_edges(near, distance, place, 5, far, anchors, weights, 1)
+    assert (weights[lacking, 1:7] == 0).all()
+    assert (anchors[lacking, 1:7] == place.max() + 1).all()  # a place that exists
+    assert np.isnan(weights[:, [0, 7]]).all()
+    expected[lacking] = 0
+    np.testing.assert_array_equal(dense(anchors[:, 1:7], weights[:, 1:7], place.max() + 2), expected)
+
+
+def test_a_view_without_any_anchor_has_no_edges():
+    near, distance = np.empty((3, 0), dtype=np.int32), np.empty((3, 0), dtype=np.float32)
+    assert not edges(near, distance, places(6, [0, 2]), 2, np.inf).any()
+
+
+@pytest.mark.parametrize("k", [1, 3, 11])
+def test_best_supported_leaves_a_row_without_edges_without(k):
+    anchors, weights = random_edges(4)
+    weights[[0, 20, 49]] = 0
+    others = np.setdiff1d(np.arange(50), [0, 20, 49])
+    expected = np.zeros((50, 15))
+    expected[others] = naive_support(anchors[others], weights[others], k, 14)
+    _edges.best_supported(anchors, weights, k, 14)
+    assert not weights[[0, 20, 49]].any()
+    np.testing.assert_allclose(dense(anchors, weights, 15), expected, atol=1e-12)
+
+
+def naive_balance(weights, starts, counts):
+    balanced = weights.copy()
+    for row in balanced:
+        graphs = [row[start:stop] for start, stop in pairwise(starts)]
+        present = sum(count for graph, count in zip(graphs, counts, strict=True) if graph.any())
+        row *= sum(counts) / present if present else 1.0
+    return balanced
+
+
+@pytest.mark.parametrize("counts", [[1.0, 1.0, 1.0], [3.0, 1.0, 1.0], [2.0, 1.0, 4.0]])
+def test_graphs_with_edges_count_for_those_without(counts):
+    rng = np.random.default_rng(0)
+    starts, weights = np.array([0, 4, 6, 11]), rng.random((60, 11)) * (rng.random((60, 11)) < 0.8)
+    for graph in range(3):
+        weights[rng.random(60) < 0.4, starts[graph] : starts[graph + 1]] = 0
+    assert (~weights.any(axis=1)).any()
+    expected = naive_balance(weights, starts, counts)
+    complete = np.all([weights[:, a:b].any(axis=1) for a, b in pairwise(starts)], axis=0)
+    assert 0 < complete.sum() < 60
+    before = weights.copy()
+    _edges.balance_rows(weights, starts, np.array(counts))
+    np.testing.assert_allclose(weights, expected)
+    np.testing.assert_array_equal(weights[complete], before[complete])  # bit by bit
+
+
+def test_balanced_rows_have_as_much_mass_as_complete_ones():
+    weights = np.array([[0.5, 0.5, 1.0, 1.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    _edges.balance_rows(weights, np.array([0, 2, 4]), np.array([2.0, 1.0]))
+    np.testing.assert_allclose(weights, [[0.5, 0.5, 1, 1], [0.75, 0.75, 0, 0], [0, 0, 3, 3]])
+
+
+def test_members_that_abstain_do_not_vote():
+    rng = np.random.default_rng(1)
+    offsets, values = np.array([0, 3, 5, 9]), rng.normal(size=(9, 2))
+    labels = np.column_stack([rng.integers(-1, size, 30) for size in (3, 2, 4)]).astype(np.int32)
+    labels[4] = -1
+    expected = [
+        sum((values[offset + label] for offset, label in zip(offsets[:3], row, strict=True) if label >= 0), np.zeros(2))
+        for row in labels
+    ]
+    assert (labels == -1).any(axis=0).all()
+    np.testing.assert_allclose(_edges.vote_product(labels, offsets, values), expected, atol=1e-15)

@@ -18,6 +18,7 @@ from manyview.solvers._members import (
     fit_member,
     graph_weights,
     member_edges,
+    member_labels,
     unit_rows,
 )
 
@@ -260,3 +261,112 @@ def test_unit_rows_have_length_one_or_zero():
     table = np.vstack([np.random.default_rng(0).normal(size=(5, 3)) * 1e-6, np.zeros(3), np.full(3, 1e-16)])
     np.testing.assert_allclose(np.linalg.norm(unit_rows(table), axis=1), [1] * 5 + [0] * 2)
     np.testing.assert_allclose(np.cross(unit_rows(table)[:5], table[:5]), 0, atol=1e-15)
+
+
+# Samples that lack views ------------------------------------------------------------------------------------------
+
+
+def test_views_cover_if_every_pattern_has_one_of_them():
+    patterns = np.array([[True, False, True], [False, True, False], [True, True, False]])
+    lists = Lists(50, (np.inf,) * 3, patterns)
+    covering = [views for views in ([0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]) if lists.cover(np.array(views))]
+    assert covering == [[0, 1], [1, 2], [0, 1, 2]]
+    assert Lists(50, (np.inf,) * 3).cover(np.array([0]))
+
+
+@kinds
+@pytest.mark.parametrize("n_views", [2, 3, 5, 8])
+def test_members_draw_so_many_views_that_every_sample_has_one(n_views, kind):
+    rng = np.random.default_rng(n_views)
+    patterns = np.unique(np.vstack([rng.random((5, n_views)) < 0.3, np.eye(n_views, dtype=bool)[:2]]), axis=0)
+    lists = Lists(100, (np.inf,) * n_views, patterns[patterns.any(axis=1)])
+    complete = Lists(100, (np.inf,) * n_views)
+    for index in range(100):
+        member, before = draw_member(SETTINGS, kind, lists, index), draw_member(SETTINGS, kind, complete, index)
+        assert lists.patterns[:, member.views].any(axis=1).all()
+        assert list(member.views) == sorted(set(member.views))
+        assert set(before.views) <= set(member.views)
+        # What is drawn after the views is as it was, and views as well if those drawn were enough.
+        assert same(replace(member, views=before.views), before)
+        assert len(member.views) == len(before.views) or not lists.cover(np.array(before.views))
+
+
+@kinds
+def test_samples_with_one_view_each_need_all_views(kind):
+    lists = Lists(100, (np.inf,) * 4, np.eye(4, dtype=bool))
+    assert {draw_member(SETTINGS, kind, lists, index).views for index in range(50)} == {(0, 1, 2, 3)}
+
+
+def lacking(columns, present):
+    """The columns of samples that lack views."""
+    columns = dict(columns)
+    for v, has_view in enumerate(present.T):
+        near, distance = columns[f"near {v}"].copy(), columns[f"distance {v}"].copy()
+        near[~has_view], distance[~has_view] = -1, np.inf
+        columns[f"near {v}"], columns[f"distance {v}"] = near, distance
+    return columns
+
+
+@pytest.fixture(scope="module")
+def gaps(mixed):
+    """The same as ``mixed``, with gaps; every sample has one of the first three views."""
+    columns, lists = mixed
+    present = np.random.default_rng(2).random((200, 4)) < 0.5
+    present[:, 0] |= ~present[:, :3].any(axis=1)
+    return lacking(columns, present), replace(lists, patterns=np.unique(present, axis=0)), present
+
+
+@pytest.mark.parametrize("n_kept", [0, 4])
+def test_graphs_have_no_edges_where_samples_lack_their_views(mixed, gaps, n_kept):
+    columns, lists, present = gaps
+    member = Member(0, "broad", (0, 1, 2, 3), np.arange(0, 60, 2), n_neighbors=8, n_kept=n_kept, n_clusters=3, seed=0)
+    graphs = dense_graphs(LocalRows(columns, 1, 70), lists, member)
+    whole = dense_graphs(LocalRows(mixed[0], 1, 70), mixed[1], replace(member, n_kept=0))
+    if n_kept:  # the shared graph is that of views 1 and 3
+        views, shared = graphs[1:], graphs[0]
+        np.testing.assert_array_equal(views, whole[[0, 2]] * present.T[[0, 2], :, None])
+        np.testing.assert_allclose(shared.sum(axis=1), present[:, [1, 3]].any(axis=1))
+    else:
+        np.testing.assert_array_equal(graphs, whole * present.T[:, :, None])
+
+
+@pytest.mark.parametrize("n_kept", [0, 4])
+def test_rows_with_gaps_weigh_as_much_as_others_in_the_embedding(gaps, n_kept):
+    columns, lists, _ = gaps
+    rows = KeepingRows(columns, 1, 70)
+    drawn = np.sort(np.random.default_rng(0).choice(lists.n_pool, 30, replace=False))
+    member = Member(5, "broad", (0, 1, 2), drawn, n_neighbors=6, n_kept=n_kept, n_clusters=4, seed=0)
+    graphs = dense_graphs(rows, lists, member)
+    degrees = graphs.sum(axis=1, keepdims=True)
+    present = graphs.any(axis=2)
+    graphs = graphs * (len(graphs) / present.sum(axis=0))[None, :, None]
+    W = (graphs / np.sqrt(np.where(degrees > 0, degrees, 1))).sum(axis=0)
+    U = np.linalg.svd(W)[0][:, :4]
+    expected = U / np.linalg.norm(U, axis=1, keepdims=True)
+    fit_member(rows, lists, member)
+    embedding = rows.gather("embedding of broad member 5")
+    np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=1e-3)
+
+
+@kinds
+@pytest.mark.parametrize("data", ["blobs", "texts", "mixed", "gaps"])
+def test_a_fitted_member_gives_the_rows_their_labels_again(request, data, kind):
+    columns, lists, *_ = request.getfixturevalue(data)
+    rows = LocalRows(columns, 1, 70)
+    for index in range(4):
+        member = draw_member(SETTINGS, kind, lists, index)
+        fitted = fit_member(rows, lists, member)
+        assert fitted.member is member
+        np.testing.assert_array_equal(member_labels(columns, lists, fitted), rows.gather(member.name))
+
+
+def test_a_member_has_no_say_about_a_row_without_its_views(blobs):
+    columns, lists, _ = blobs
+    rows = LocalRows(columns, 1)
+    member = Member(0, "fine", (0, 2), np.arange(0, 120, 2), n_neighbors=8, n_kept=0, n_clusters=4, seed=0)
+    fitted = fit_member(rows, lists, member)
+    present = np.ones((300, 4), dtype=bool)
+    present[:10, 0], present[5:15, 2], present[:, 1] = False, False, False
+    found = member_labels(lacking(columns, present), lists, fitted)
+    np.testing.assert_array_equal(found == -1, (np.arange(300) >= 5) & (np.arange(300) < 10))
+    np.testing.assert_array_equal(found[15:], rows.gather(member.name)[15:])

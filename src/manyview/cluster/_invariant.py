@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from manyview._optional import require
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
-from manyview.cluster._new_samples import FittedViews, place_blocks
+from manyview.cluster._new_samples import FittedViews, labels_of_clusters, place_blocks, view_units
 from manyview.cluster._pool import GRAPH_NEIGHBORS, choose_members, make_pool, pool_size, scale_views
 from manyview.cluster._scaling import scaling_names
 from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
@@ -220,15 +220,22 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.n_iter_ = len(state.members)
         settled = len(steps) == 1 or steps[-1].stability >= _SETTLED
         self.converged_ = bool(ensemble.consensus.arrived and settled)
-        label_of = np.zeros(n_clusters, dtype=np.int64)
-        label_of[rows.gather("labels")] = self.labels_[order.rows]
-        self._fitted_views = FittedViews(views.names, views.n_features, order.source, pool.views, ensemble, label_of)
+        self._fitted_views = FittedViews(
+            views.names,
+            views.n_features,
+            order.source,
+            tuple(view_units(views, order)),
+            pool.views,
+            ensemble,
+            labels_of_clusters(rows.gather("labels"), self.labels_[order.rows], n_clusters),
+        )
 
     def predict(self, views: Any) -> np.ndarray:
         """Clusters of samples, which need not be those of the fit.
 
         Each sample takes the way through the ensemble that the fitted ones took: its nearest anchors, every member's
-        clusters, and what these agree on. So the samples of the fit get ``labels_`` again.
+        clusters, and what these agree on. So the samples of the fit get ``labels_`` again, unless the fit warned that
+        single samples had to be split off.
 
         Parameters
         ----------

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from manyview._outer_join import spread
 from manyview.cluster._pool import PoolView, ScaledView, neighbor_columns
 from manyview.exceptions import ViewsError
+from manyview.graphs import CanonicalOrder
+from manyview.graphs.canonical import Unit, unit_of
 from manyview.solvers._ensemble import Ensemble, Placed, place
 from manyview.views import Views, check_block, check_new_views, is_table, match_fitted
 
@@ -24,13 +29,14 @@ _BLOCK_ROWS = 8192
 class FittedViews:
     """All that placing a sample takes.
 
-    ``source[v]`` is the place in ``pools`` of the view whose content view v has, and ``label_of`` the label of each
-    cluster of the ensemble.
+    ``source[v]`` is the place in ``pools`` of the view whose content view v has, ``units[v]`` brings v to the unit of
+    that view, and ``label_of`` is the label of each cluster of the ensemble.
     """
 
     names: tuple[str, ...]
     n_features: tuple[int, ...]
     source: tuple[int, ...]
+    units: tuple[Unit, ...]
     pools: tuple[PoolView, ...]
     ensemble: Ensemble
     label_of: np.ndarray
@@ -68,19 +74,42 @@ def _within(indices: np.ndarray, stop: int) -> bool:
     return bool(indices.dtype.kind == "i" and ((indices >= 0) & (indices < stop)).all())
 
 
+def view_units(views: Views, order: CanonicalOrder) -> Iterator[Unit]:
+    """For every view, what brings its values to the unit of the view whose copy it is."""
+    for v, source in enumerate(order.source):
+        original, rows = order.views[source], _has_view(views, v)
+        same = Unit(1.0, np.zeros(views.n_features[v]))
+        yield same if v == original else unit_of(views.arrays[v][rows], views.arrays[original][rows])
+
+
+def labels_of_clusters(clusters: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The label of each cluster of the ensemble: that of most of its samples, or one that is left if it has none.
+
+    A cluster has two labels if samples were split off from it.
+    """
+    counts = np.zeros((n_clusters, n_clusters), dtype=np.int64)
+    np.add.at(counts, (clusters, labels), 1)
+    label_of = counts.argmax(axis=1)
+    empty = counts.sum(axis=1) == 0
+    label_of[empty] = np.setdiff1d(np.arange(n_clusters), label_of[~empty])[: empty.sum()]
+    return label_of
+
+
 def place_blocks(fitted: FittedViews, views: Any, view_sizes: Any, n_jobs: int | None, who: str) -> Iterator[Placed]:
     """Where the samples belong, one block after the other."""
     given = open_new_views(fitted, views, view_sizes, who)
     with ThreadPoolExecutor(n_jobs or joblib.cpu_count()) as threads, threadpool_limits(limits=1):
         for start in range(0, given.n_samples, _BLOCK_ROWS):
             rows = slice(start, min(start + _BLOCK_ROWS, given.n_samples))
-            columns = _columns(fitted, check_block(given, rows), n_jobs)
+            block = check_block(given, rows)
+            columns = _columns(fitted, block, n_jobs)
             placed = place(fitted.ensemble, columns, lambda tasks: list(threads.map(lambda task: task(), tasks)))
             lost = np.flatnonzero(placed.labels < 0)
             if lost.size:
+                names = [name for v, name in enumerate(block.names) if _has_view(block, v)[lost[0]]]
                 raise ViewsError(
-                    f"views: the sample in row {start + lost[0]} has {', '.join(given.names)} only, which no graph of "
-                    f"this model has drawn. Give more views of it, or fit with a larger n_members."
+                    f"views: the sample in row {start + lost[0]} has {', '.join(names)} only, which no graph of this "
+                    "model has drawn. Give more views of it, or fit with a larger n_members."
                 )
             yield Placed(fitted.label_of[placed.labels], placed.embedding, placed.confidence)
 
@@ -92,19 +121,33 @@ def open_new_views(fitted: FittedViews, views: Any, view_sizes: Any, who: str) -
         # scikit-learn's own words, which its tools look for
         raise ViewsError(f"X has {views.shape[-1]} features, but {who} is expecting {n_features} features as input.")
     given = match_fitted(views, check_new_views(views, view_sizes=view_sizes), fitted.names, fitted.n_features)
+    if given.n_samples == 0:
+        raise ViewsError(f"views: {who} got no sample to place (n_samples=0); expected at least 1.")
     return Views(given.arrays, given.names, given.sample_ids, present=given.present)
 
 
 def _columns(fitted: FittedViews, views: Views, n_jobs: int | None) -> dict[str, np.ndarray]:
     """The nearest pool members of the samples in each of the different views."""
-    scaled = []
-    for p, pool in enumerate(fitted.pools):
-        copies = [v for v, name in enumerate(views.names) if fitted.source[fitted.names.index(name)] == p]
-        if copies:
-            present = views.has_view(copies[0])
-            present = np.ones(views.n_samples, dtype=bool) if present is None else present
-            values = pool.scaling.apply(views.arrays[copies[0]])
-        else:
-            present, values = np.zeros(views.n_samples, dtype=bool), pool.anchors[:0]
-        scaled.append(ScaledView(pool.scaling, values, present))
+    scaled = [_scaled(fitted, views, place) for place in range(len(fitted.pools))]
     return neighbor_columns(scaled, fitted.pools, n_jobs)
+
+
+def _scaled(fitted: FittedViews, views: Views, place: int) -> ScaledView:
+    """One of the different views: each sample's from the first copy that it has."""
+    scaling, parts = fitted.pools[place].scaling, []
+    present = np.zeros(views.n_samples, dtype=bool)
+    for name, source, unit in zip(fitted.names, fitted.source, fitted.units, strict=True):
+        if source != place or name not in views.names:
+            continue
+        v = views.names.index(name)
+        new = _has_view(views, v) & ~present
+        if new.any():
+            array = views.arrays[v] if new.all() else views.arrays[v][new]
+            parts.append(spread(scaling.apply(unit.convert(array)), np.flatnonzero(new), views.n_samples))
+            present |= new
+    return ScaledView(scaling, reduce(add, parts) if parts else fitted.pools[place].anchors[:0], present)
+
+
+def _has_view(views: Views, view: int) -> np.ndarray:
+    has_view = views.has_view(view)
+    return np.ones(views.n_samples, dtype=bool) if has_view is None else has_view

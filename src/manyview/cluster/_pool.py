@@ -105,14 +105,18 @@ def pool_size(n_samples: int, n_clusters: int) -> int:
 
 
 def choose_members(scaled: Sequence[ScaledView], n_members: int, seed: int) -> np.ndarray:
-    """Samples that cover the data, and the first ones of views that hardly any of them has."""
-    members = select_spread([view.values for view in scaled], n_members, np.random.default_rng(seed))
+    """Samples that cover the data."""
+    values = [view.values for view in scaled]
+    return with_every_view(select_spread(values, n_members, np.random.default_rng(seed)), scaled)
+
+
+def with_every_view(pool: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarray:
+    """The pool, and the first samples of views that hardly any member of it has."""
     for view in scaled:
         if not view.present.all():
-            others = np.setdiff1d(np.flatnonzero(view.present), members)
-            lacking = max(0, _FEWEST_PER_VIEW - int(view.present[members].sum()))
-            members = np.concatenate([members, others[:lacking]])
-    return members
+            others = np.setdiff1d(np.flatnonzero(view.present), pool)
+            pool = np.concatenate([pool, others[: max(0, _FEWEST_PER_VIEW - int(view.present[pool].sum()))]])
+    return pool
 
 
 def make_pool(

@@ -16,6 +16,7 @@ from manyview.cluster._registry import METHODS
 from manyview.cluster._suggest import ClusterCountSuggestion
 from manyview.exceptions import ModelFileError
 from manyview.graphs import Scaling
+from manyview.graphs.canonical import Unit
 from manyview.solvers._consensus import Consensus
 from manyview.solvers._ensemble import Ensemble
 from manyview.solvers._members import FittedMember, Lists, Member
@@ -32,6 +33,7 @@ RECORDS: tuple[type, ...] = (
     Member,
     PoolView,
     Scaling,
+    Unit,
 )
 
 _CLASSES = {method.__name__: method for method in METHODS}

@@ -80,6 +80,29 @@ def canonical_order(
     return CanonicalOrder(rows, tuple(views), tuple(place[v] for v in same_as), twin_rows)
 
 
+@dataclass(frozen=True)
+class Unit:
+    """How the values of a copy become those of the view that it is a copy of: ``factor·x + offset``."""
+
+    factor: float
+    offset: np.ndarray
+
+    def convert(self, view: Array) -> Array:
+        """Samples in the unit of the other view."""
+        if not self.offset.any():
+            return view * self.factor
+        return (view if isinstance(view, np.ndarray) else view.toarray()) * self.factor + self.offset
+
+
+def unit_of(copy: Array, original: Array) -> Unit:
+    """The unit of a view that :func:`canonical_order` has found to be a copy of another."""
+    if isinstance(copy, np.ndarray) and isinstance(original, np.ndarray):
+        centre, other = copy.mean(axis=0), original.mean(axis=0)
+        factor = float(np.abs(original - other).max() / np.abs(copy - centre).max())
+        return Unit(factor, other - factor * centre)
+    return Unit(float(np.abs(original).max() / np.abs(copy).max()), np.zeros(copy.shape[1]))
+
+
 def _projections(array: Array) -> np.ndarray:
     """Each row's product with a fixed direction, summed feature by feature: the same bits wherever the row stands."""
     direction = np.random.default_rng(0).standard_normal((1, array.shape[1]))[0]

@@ -50,7 +50,9 @@ def place(
     counts = [fitted.member.n_clusters for fitted in ensemble.members]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     embedding = vote_product(labels, offsets, consensus.project)
-    share = (labels >= 0) @ consensus.weights / consensus.weights.sum()
+    voting = labels >= 0
+    share = np.where(voting, consensus.weights, 0.0).sum(axis=1) / consensus.weights.sum()
+    share[voting.all(axis=1)] = 1.0  # but for rounding, which would change what fitted rows get
     voiced = share > 0
     partly = voiced & (share < 1)
     embedding[partly] /= share[partly, None]
