@@ -110,7 +110,8 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     Notes
     -----
-    Equal samples get equal labels. A view that is given twice, even in another unit, counts once.
+    Equal samples get equal labels. A view that is given twice, even in another unit, counts once. Samples may lack
+    views (see :func:`manyview.check_views`): each is placed by those that it has.
 
     Examples
     --------
