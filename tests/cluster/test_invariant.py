@@ -76,7 +76,7 @@ def usable(arrays, k):
     return all(np.ptp(a, axis=0).any() for a in dense) and len(np.unique(np.hstack(dense), axis=0)) >= k
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(datasets())
 @pytest.mark.filterwarnings("ignore")
 def test_any_data_in_any_order(case):
