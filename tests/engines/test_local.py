@@ -137,3 +137,30 @@ def test_sums_in_tasks_have_the_same_bits_with_any_number_of_threads():
     for sums in found:
         for total in sums:
             np.testing.assert_array_equal(total, found[0][0])
+
+
+def test_several_columns_are_kept_at_once(table, rows):
+    rows.extend(lambda block, factor: {"a": factor * block["y"], "b": block["x"][:, 0]}, 3)
+    np.testing.assert_array_equal(rows.gather("a"), 3 * table["y"])
+    np.testing.assert_array_equal(rows.gather("b"), table["x"][:, 0])
+
+
+def test_results_are_combined_in_the_order_of_the_rows(table, rows):
+    found = rows.reduce(lambda block: block["y"].tolist(), lambda one, other: one + other)
+    assert found == table["y"].tolist()
+
+
+def test_blocks_are_gone_through_in_threads_but_one_by_one_within_a_task(table):
+    rows = LocalRows(table, n_threads=2, block_rows=5)
+    here = threading.get_ident()
+    assert here not in set(rows.map(lambda block: threading.get_ident()))
+    ((*idents, own),) = rows.run([lambda: [*rows.map(lambda block: threading.get_ident()), threading.get_ident()]])
+    assert set(idents) == {own}
+
+
+def test_errors_of_a_block_come_through(table):
+    def fail(block):
+        raise ValueError("this block is wrong")
+
+    with pytest.raises(ValueError, match="this block"):
+        LocalRows(table, n_threads=2, block_rows=5).map(fail)

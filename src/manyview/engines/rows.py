@@ -1,7 +1,7 @@
 """The interface between a solver and the machine it runs on.
 
-A solver that is a map over rows plus sums of small matrices needs six verbs. What a row holds is a dict of arrays, one
-block of rows at a time, and it stays where it is: only small matrices travel.
+A solver that is a map over rows plus sums of small matrices needs a few verbs. What a row holds is a dict of arrays,
+one block of rows at a time, and it stays where it is: only small matrices travel.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-Block = Mapping[str, np.ndarray]
+Block = Mapping[str, Any]
 Result = TypeVar("Result")
+
+# Rows per block where nothing else is said. Fixed, and not derived from the number of threads or workers. Large enough
+# that a block outweighs the m x m matrix it is reduced to.
+BLOCK_ROWS = 8192
 
 
 class Rows(Protocol):
     """Blocks of rows, each a mapping of names to arrays with one entry per row.
 
     Functions get a block and the small arguments. They are pure: what they compute is returned, and stays with the
-    block only through :meth:`keep`. Results are combined in the order of the rows, so that they do not depend on who
-    was ready first.
+    block only through :meth:`keep` or :meth:`extend`. Results are combined in the order of the rows, so that they do
+    not depend on who was ready first.
     """
 
     @property
@@ -30,11 +34,19 @@ class Rows(Protocol):
     def map(self, function: Callable[..., Result], *small: Any) -> list[Result]:
         """``function(block, *small)`` for every block."""
 
+    def reduce(
+        self, function: Callable[..., Result], combine: Callable[[Result, Result], Result], *small: Any
+    ) -> Result:
+        """Combine what the function returns for the blocks, two at a time; ``combine`` must be associative."""
+
     def sum(self, function: Callable[..., np.ndarray], *small: Any) -> np.ndarray:
         """Sum over the blocks of the arrays that the function returns."""
 
     def keep(self, name: str, function: Callable[..., np.ndarray], *small: Any) -> None:
         """Store under ``name``, in each block, what the function returns for it."""
+
+    def extend(self, function: Callable[..., Mapping[str, np.ndarray]], *small: Any) -> None:
+        """Store in each block all that the function returns for it, by name."""
 
     def drop(self, name: str) -> None:
         """Forget what was kept under ``name``."""
