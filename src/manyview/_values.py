@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from manyview.exceptions import ViewsError
 
 Array: TypeAlias = np.ndarray | sp.csr_array
-"""One checked view: a dense array or a CSR array, ``float64``."""
+"""One checked view: a dense array or a CSR array, ``float64``, or ``float32`` where that is asked for."""
 
 
 def is_frame(value: Any) -> bool:
@@ -32,6 +32,7 @@ def check_values(
     first_row: int = 0,
     may_be_constant: bool = False,
     may_have_gaps: bool = False,
+    keep_float32: bool = False,
 ) -> tuple[Array, np.ndarray | None]:
     """One view as finite float64, C-ordered or CSR, and which of its rows are there (None: all).
 
@@ -46,6 +47,8 @@ def check_values(
         Whether all rows may be equal, as a few new samples may.
     may_have_gaps : bool
         Whether single values may be NaN or infinite.
+    keep_float32 : bool
+        Whether float32 stays float32.
     """
     if is_frame(array):
         array = frame_values(array, where)
@@ -60,7 +63,7 @@ def check_values(
             array,
             accept_sparse="csr",
             accept_large_sparse=True,
-            dtype=np.float64,
+            dtype=[np.float64, np.float32] if keep_float32 else np.float64,
             order="C",
             ensure_all_finite=False,
             ensure_min_samples=1,
@@ -101,7 +104,7 @@ def _present_rows(array: Array, present: np.ndarray | None) -> np.ndarray | None
 def keep_rows(array: Array, rows: np.ndarray) -> Array:
     """A copy in which all other rows are zero."""
     if isinstance(array, np.ndarray):
-        return np.where(rows[:, None], array, 0.0)
+        return np.where(rows[:, None], array, array.dtype.type(0))
     sizes = np.diff(array.indptr)
     kept = np.repeat(rows, sizes)
     indptr = np.concatenate([[0], np.cumsum(np.where(rows, sizes, 0))]).astype(array.indptr.dtype)

@@ -34,6 +34,7 @@ def check_views(
     min_samples: int = 2,
     may_be_constant: bool = False,
     may_have_gaps: bool = False,
+    keep_float32: bool = False,
 ) -> Views:
     """Turn what users have into checked ``float64`` views.
 
@@ -60,6 +61,8 @@ def check_views(
     may_be_constant, may_have_gaps : bool, default=False
         Whether all samples may have the same values in a view, as a few new samples may, and whether single values may
         be NaN or infinite, for a transformer to fill in.
+    keep_float32 : bool, default=False
+        Whether ``float32`` views stay ``float32``.
 
     Returns
     -------
@@ -86,11 +89,7 @@ def check_views(
     if view_sizes is not None:
         views = _split_columns(views, view_sizes, min_samples)
     given = _as_views(views)
-    if len(given) < min_views:
-        raise ViewsError(
-            f"views: expected at least {min_views} views, got {len(given)}. "
-            "To use one table as several views, pass view_sizes=."
-        )
+    check_n_views(given, min_views)
     if given.n_samples < min_samples:
         raise ViewsError(
             f"views: expected at least {min_samples} samples, got n_samples={given.n_samples}"
@@ -104,7 +103,17 @@ def check_views(
         _zero_views(zero_rows, given.names),
         may_be_constant=may_be_constant,
         may_have_gaps=may_have_gaps,
+        keep_float32=keep_float32,
     )
+
+
+def check_n_views(given: Views, min_views: int) -> None:
+    """There must be so many views."""
+    if len(given) < min_views:
+        raise ViewsError(
+            f"views: expected at least {min_views} views, got {len(given)}. "
+            "To use one table as several views, pass view_sizes=."
+        )
 
 
 def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Views:
@@ -131,9 +140,9 @@ def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None
     return _as_views(views if view_sizes is None else _split_columns(views, view_sizes, 1))
 
 
-def check_block(views: Views, rows: slice) -> Views:
-    """Some rows of the views, their values checked; they may be constant."""
-    return _check_all(views.take(rows), first_row=rows.start, may_be_constant=True)
+def check_block(block: Views, first_row: int) -> Views:
+    """Some rows of many, their values checked; they may be constant. ``first_row`` is the number of the first."""
+    return _check_all(block, first_row=first_row, may_be_constant=True, keep_float32=True)
 
 
 def _zero_views(zero_rows: Any, names: Sequence[str]) -> Sequence[str]:

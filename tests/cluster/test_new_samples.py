@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import manyview
 from manyview import InvariantTBGL, Views
-from manyview.cluster import _new_samples
+from manyview.cluster import _source
 from manyview.cluster._new_samples import labels_of_clusters
 from manyview.datasets import drop_views, make_multiview
 from manyview.exceptions import ViewsError
@@ -123,7 +123,7 @@ def test_fitted_samples_get_what_they_have_with_any_scaling(scaling):
 @pytest.mark.parametrize("block_rows", [1, 7, 50, 120])
 def test_blocks_do_not_matter(fitted, monkeypatch, block_rows):
     views, model = fitted
-    monkeypatch.setattr(_new_samples, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(_source, "_block_rows", lambda *_: block_rows)
     if block_rows == 1:
         views = views.take(np.arange(9))
     n = views.n_samples
@@ -271,7 +271,9 @@ def test_lists_frames_and_other_types(fitted):
     assert_equal(found(model, [pd.DataFrame(array) for array in views]), expected)
     assert_equal(found(model, [array.tolist() for array in views]), expected)
     single = [array.astype(np.float32) for array in views]
-    assert_equal(found(model, single), found(model, [array.astype(float) for array in single]))
+    for result, wanted in zip(found(model, single), expected, strict=True):
+        assert result.dtype == (np.float32 if wanted.dtype == float else wanted.dtype)
+        np.testing.assert_allclose(result, wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
@@ -385,7 +387,7 @@ def test_what_cannot_be_placed(fitted, method, given, message):
 @pytest.mark.parametrize("block_rows", [10, 1000])
 def test_rows_in_errors_count_over_the_blocks(fitted, monkeypatch, block_rows):
     views, model = fitted
-    monkeypatch.setattr(_new_samples, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(_source, "_block_rows", lambda *_: block_rows)
     for value, what in ((np.nan, "NaN"), (np.inf, "infinity")):
         arrays = [array.copy() for array in views]
         arrays[1][57, 2] = value

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.graphs import component_labels, graph_component_labels, read_clusters, read_graph_clusters
-from manyview.graphs.components import connect_clusters, relabel_by_first
+from manyview.graphs.components import relabel_by_first
 
 
 def block_graph(sizes, anchors_each=3):
@@ -71,70 +71,6 @@ def test_too_few_components_are_cut_by_spectral_clustering():
     with pytest.warns(ConvergenceWarning, match="1 connected components instead of n_clusters=3"):
         found = read_clusters(sp.csr_array(dense), 3, initial=sp.csr_array(dense), random_state=0)
     assert adjusted_rand_score(found, labels) == 1
-
-
-def clustered_graph(rng, n=60, m=20, k=4, share=0.15):
-    """No edges between clusters, rows that sum to 1 or 0, many parts, and samples and anchors without any edge."""
-    labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
-    anchor_labels = np.concatenate([np.arange(k), rng.integers(0, k, m - k)])
-    dense = rng.random((n, m)) * (rng.random((n, m)) < share) * (labels[:, None] == anchor_labels)
-    totals = dense.sum(axis=1, keepdims=True)
-    return sp.csr_array(dense / np.where(totals > 0, totals, 1)), labels, anchor_labels
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.15, 0.5])
-def test_connected_clusters_are_the_components(seed, share):
-    graph, labels, anchor_labels = clustered_graph(np.random.default_rng(seed), share=share)
-    before = graph.copy()
-    connected = connect_clusters(graph, labels, anchor_labels)
-    count, found = component_labels(connected)
-    assert count == 4
-    np.testing.assert_array_equal(found, relabel_by_first(labels))
-    np.testing.assert_allclose(connected.sum(axis=1), 1, rtol=1e-12)
-    assert (connected.data > 0).all()
-    assert not connected.toarray()[labels[:, None] != anchor_labels].any()
-    np.testing.assert_array_equal(graph.toarray(), before.toarray())
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_clusters_are_connected_with_as_few_edges_as_that_takes(seed):
-    graph, labels, anchor_labels = clustered_graph(np.random.default_rng(seed))
-    parts = component_labels(graph)[0]  # a sample without an edge is a part of its own
-    connected = connect_clusters(graph, labels, anchor_labels)
-    assert connected.nnz == graph.nnz + parts - 4
-    assert ((connected.toarray() > 0) >= (graph.toarray() > 0)).all()
-
-
-def test_connected_clusters_stay_as_they_are():
-    graph, labels = block_graph([4, 6, 5])
-    graph = sp.csr_array(graph * np.random.default_rng(0).random(graph.shape))
-    connected = connect_clusters(graph, labels, np.repeat(np.arange(3), 3))
-    dense = graph.toarray()
-    np.testing.assert_allclose(connected.toarray(), dense / dense.sum(axis=1, keepdims=True), rtol=1e-14)
-
-
-def test_stray_samples_and_parts_are_linked_to_the_anchor_with_the_largest_degree():
-    graph = np.array(
-        [
-            [1.0, 0.0, 0.0, 0.0, 0.0],
-            [0.0, 0.4, 0.6, 0.0, 0.0],  # the hub of the first cluster is anchor 2
-            [0.0, 0.0, 1.0, 0.0, 0.0],
-            [1.0, 0.0, 0.0, 0.0, 0.0],  # with the first sample a stray part, which already has its link
-            [0.0, 0.0, 0.0, 0.0, 0.0],  # no edge
-            [0.0, 0.0, 0.0, 0.0, 1.0],
-            [0.0, 0.0, 0.0, 0.0, 0.0],
-        ]
-    )
-    graph[2, 1], graph[2, 2] = 0.1, 0.9
-    graph[[0, 3], 0] = 0.7  # rows are brought to a sum of 1
-    found = connect_clusters(sp.csr_array(graph), np.array([0, 0, 0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 1]))
-    expected = graph.copy()
-    expected[0, [0, 2]] = np.array([0.7, 1.0]) / 1.7
-    expected[3, 0] = 1
-    expected[4, 2] = 1
-    expected[6, 4] = 1
-    np.testing.assert_allclose(found.toarray(), expected, atol=1e-14)
 
 
 def square_graph(sizes):

@@ -14,10 +14,6 @@ from manyview.solvers._members import member_labels, unit_rows
 from manyview.solvers.invariant import Settings, run
 
 
-def one_by_one(tasks):
-    return [task() for task in tasks]
-
-
 def without(columns, rows, views):
     """The columns, but that some rows lack some views."""
     columns = dict(columns)
@@ -58,7 +54,7 @@ def unclear(texts):
 
 
 def assert_as_fitted(rows, ensemble, columns, where=slice(None)):
-    placed = place(ensemble, {name: column[where] for name, column in columns.items()}, one_by_one)
+    placed = place(ensemble, {name: column[where] for name, column in columns.items()})
     for name in ("labels", "embedding", "confidence"):
         np.testing.assert_array_equal(getattr(placed, name), rows.gather(name)[where])  # bit by bit
 
@@ -76,10 +72,8 @@ def test_both_ways_to_read_the_consensus(unclear, directions):
     columns, _, ensemble = unclear
     plain = replace(ensemble, consensus=replace(ensemble.consensus, directions=False))
     asked = replace(ensemble, consensus=replace(ensemble.consensus, directions=directions))
-    expected = place(plain, columns, one_by_one).embedding
-    np.testing.assert_array_equal(
-        place(asked, columns, one_by_one).embedding, unit_rows(expected) if directions else expected
-    )
+    expected = place(plain, columns).embedding
+    np.testing.assert_array_equal(place(asked, columns).embedding, unit_rows(expected) if directions else expected)
 
 
 def test_members_that_abstain_leave_their_say_to_the_others(result):
@@ -89,7 +83,7 @@ def test_members_that_abstain_leave_their_say_to_the_others(result):
     rare = min(range(4), key=lambda view: sum(view in views for views in drawn))
     assert 0 < sum(rare in views for views in drawn) < len(drawn)
     less = without(columns, np.arange(0, 300, 2), [view for view in range(4) if view != rare])
-    placed = place(ensemble, less, one_by_one)
+    placed = place(ensemble, less)
     consensus, counts = ensemble.consensus, [member.member.n_clusters for member in ensemble.members]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     labels = np.column_stack([member_labels(less, ensemble.lists, member) for member in ensemble.members])
@@ -108,14 +102,14 @@ def test_members_that_abstain_leave_their_say_to_the_others(result):
 
 def test_rows_that_all_members_see_are_found_by_some_views_too(blobs, result):
     columns, rows, ensemble = result
-    placed = place(ensemble, without(columns, np.arange(300), [1, 3]), one_by_one)
+    placed = place(ensemble, without(columns, np.arange(300), [1, 3]))
     assert (placed.labels == rows.gather("labels")).mean() > 0.98
     assert ((placed.confidence >= 0) & (placed.confidence <= 1)).all()
 
 
 def test_a_row_without_any_edges_belongs_nowhere(result):
     columns, rows, ensemble = result
-    placed = place(ensemble, without(columns, [3, 299], [0, 1, 2, 3]), one_by_one)
+    placed = place(ensemble, without(columns, [3, 299], [0, 1, 2, 3]))
     np.testing.assert_array_equal(np.flatnonzero(placed.labels == -1), [3, 299])
     assert not placed.confidence[[3, 299]].any()
     assert not placed.embedding[[3, 299]].any()

@@ -60,13 +60,17 @@ def test_steps_tell_how_the_kind_was_chosen(result):
         assert step.scores[state.kind.name] == max(step.scores.values())
 
 
+def tried(rows, lists, settings):
+    return [update(init_state(rows, lists, settings, kind), settings.n_tries) for kind in settings.kinds]
+
+
 def off_diagonal_mean(information):
     return information[~np.eye(len(information), dtype=bool)].mean()
 
 
 def test_the_kind_with_the_larger_mean_information_is_chosen(blobs):
     columns, lists, _ = blobs
-    state, scores = choose_kind(LocalRows(columns, 1), lists, SETTINGS)
+    state, scores = choose_kind(tried(LocalRows(columns, 1), lists, SETTINGS))
     expected = {}
     for kind in KINDS:
         alone = update(init_state(LocalRows(columns, 1), lists, SETTINGS, kind), SETTINGS.n_tries)
@@ -83,7 +87,7 @@ def test_the_kind_with_the_larger_mean_information_is_chosen(blobs):
 def test_rings_need_fine_graphs(rings, kinds):
     columns, lists, truth = rings
     rows, settings = LocalRows(columns, 1), Settings(n_clusters=2, n_members=16, kinds=kinds)
-    state, scores = choose_kind(rows, lists, settings)
+    state, scores = choose_kind(tried(rows, lists, settings))
     assert state.kind == FINE
     assert scores["fine"] > scores["broad"]
     assert {member.kind for member in state.members} == {"fine"}
@@ -104,8 +108,32 @@ def test_one_kind_alone_is_taken(blobs, kind):
 
 def test_no_more_members_are_tried_than_there_shall_be(blobs):
     columns, lists, _ = blobs
-    state, _ = choose_kind(LocalRows(columns, 1), lists, replace(SETTINGS, n_members=2))
+    state, _, steps = run(LocalRows(columns, 1), lists, replace(SETTINGS, n_members=2))
     assert len(state.members) == 2
+    assert [step.n_members for step in steps] == [2]
+
+
+def test_eight_members_are_enough_for_clear_clusters(blobs):
+    columns, lists, truth = blobs
+    rows = LocalRows(columns, 1)
+    state, ensemble, steps = run(rows, lists, Settings(n_clusters=4))
+    assert [step.n_members for step in steps] == [4, 8]
+    assert steps[-1].stability == pytest.approx(1)
+    assert len(state.members) == len(ensemble.members) == len(ensemble.consensus.weights) == 8
+    assert adjusted_rand_score(rows.gather("labels"), truth) == 1
+
+
+def test_a_look_at_few_members_changes_nothing_if_they_disagree(texts):
+    columns, lists = texts
+    rows, others = LocalRows(columns, 1), LocalRows(columns, 1)
+    settings = Settings(n_clusters=4, n_members=10, n_tries=8)
+    state, _, steps = run(rows, lists, settings)
+    assert [step.n_members for step in steps] == [8, 9, 10]
+    expected, _ = choose_kind(tried(others, lists, settings))
+    expected = update(expected, 2)
+    np.testing.assert_array_equal(state.information, expected.information)
+    for member in state.members:
+        np.testing.assert_array_equal(rows.gather(member.name), others.gather(member.name))
 
 
 def test_steps_are_reported_as_they_are_made(blobs):

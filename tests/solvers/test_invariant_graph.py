@@ -2,11 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from manyview.engines import LocalRows
 from manyview.graphs import can_weights
-from manyview.solvers._components import learned_graph, view_weights
+from manyview.graphs.components import component_labels, relabel_by_first
+from manyview.solvers._components import GraphRule, connect_clusters, graph_rule, inner_edges, view_weights
 from manyview.solvers._members import Lists
+
+
+def learned_graph(rows, lists, anchor_labels, n_neighbors, n_clusters):
+    rule = graph_rule(rows, lists, anchor_labels, n_neighbors, n_clusters)
+    return sp.csr_array(sp.vstack(rows.map(inner_edges, rule))), rule.view_weights
 
 
 def dense_graph(columns, view, k, n_pool):
@@ -105,3 +112,80 @@ def test_the_size_of_the_blocks_does_not_matter(blobs):
     for graph, weights in results[1:]:
         np.testing.assert_allclose(graph.toarray(), results[0][0].toarray(), atol=1e-12)
         np.testing.assert_allclose(weights, results[0][1])
+
+
+def clustered_graph(rng, n=60, m=20, k=4, share=0.15):
+    """No edges between clusters, rows that sum to 1 or 0, many parts, and samples and anchors without any edge."""
+    labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    anchor_labels = np.concatenate([np.arange(k), rng.integers(0, k, m - k)])
+    dense = rng.random((n, m)) * (rng.random((n, m)) < share) * (labels[:, None] == anchor_labels)
+    totals = dense.sum(axis=1, keepdims=True)
+    return dense / np.where(totals > 0, totals, 1), labels, anchor_labels
+
+
+def connected(graph, labels, anchor_labels, block_rows=7):
+    rows = LocalRows({"dense": graph, "labels": labels}, 2, block_rows)
+    rows.keep("graph", lambda block: sp.csr_array(block["dense"]))
+    lists = Lists(graph.shape[1], (np.inf,))
+    connect_clusters(rows, GraphRule(lists, anchor_labels, int(labels.max()) + 1, 5, np.ones(1)))
+    return sp.csr_array(sp.vstack(rows.map(lambda block: block["graph"])))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.15, 0.5])
+def test_connected_clusters_are_the_components(seed, share):
+    graph, labels, anchor_labels = clustered_graph(np.random.default_rng(seed), share=share)
+    found = connected(graph, labels, anchor_labels)
+    count, parts = component_labels(found)
+    assert count == 4
+    np.testing.assert_array_equal(parts, relabel_by_first(labels))
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    assert (found.data > 0).all()
+    assert not found.toarray()[labels[:, None] != anchor_labels].any()
+    assert ((found.toarray() > 0) >= (graph > 0)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_links_do_not_depend_on_the_order_of_the_rows_or_the_blocks(seed):
+    rng = np.random.default_rng(seed)
+    graph, labels, anchor_labels = clustered_graph(rng)
+    order = rng.permutation(len(labels))
+    expected = connected(graph, labels, anchor_labels).toarray()[order]
+    for block_rows in (3, 60):
+        np.testing.assert_array_equal(
+            connected(graph[order], labels[order], anchor_labels, block_rows).toarray(), expected
+        )
+
+
+def test_connected_clusters_stay_as_they_are():
+    labels, anchor_labels = np.repeat(np.arange(3), [4, 6, 5]), np.repeat(np.arange(3), 3)
+    graph = np.random.default_rng(0).random((15, 9)) * (labels[:, None] == anchor_labels)
+    np.testing.assert_array_equal(connected(graph, labels, anchor_labels).toarray(), graph)
+
+
+def test_stray_samples_and_parts_are_linked_to_the_anchor_that_most_samples_use():
+    graph = np.array(
+        [
+            [1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.4, 0.6, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0, 0.0],  # the hub of the first cluster is anchor 2
+            [1.0, 0.0, 0.0, 0.0, 0.0],  # with the first sample a stray part
+            [0.0, 0.0, 0.0, 0.0, 0.0],  # no edge
+            [0.0, 0.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0],
+        ]
+    )
+    found = connected(graph, np.array([0, 0, 0, 0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 1]))
+    expected = graph.copy()
+    expected[[0, 4], 2] = 1
+    expected[[0, 4]] /= 2
+    expected[5, 2] = 1
+    expected[7, 4] = 1
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-14)
+
+
+def test_a_cluster_without_an_anchor_stays_without_edges():
+    graph = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    found = connected(graph, np.array([0, 1, 2]), np.array([0, 2]))
+    np.testing.assert_array_equal(found.toarray(), graph)

@@ -83,7 +83,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     facts: ClassVar[Facts]
     min_views: ClassVar[int] = 2
-    _takes_missing_views: ClassVar[bool] = False
     _sorts_samples: ClassVar[bool] = True
     _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {}
 
@@ -127,11 +126,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views)
-        if not self._takes_missing_views:
-            check_complete(type(self).__name__, checked)
-        if self.n_clusters != "auto":
-            check_n_clusters(checked, self.n_clusters)
+        checked = self._check(views)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
         # any machine. The solvers run threads of their own, over rows.
         with threadpool_limits(limits=1):
@@ -184,6 +179,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         from manyview.cluster import _saving  # knows all methods, and they know this module
 
         _saving.save(self, path)
+
+    def _check(self, views: Any) -> Views:
+        """What users have as views that ``_fit`` can work on."""
+        checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views)
+        check_complete(type(self).__name__, checked)
+        check_n_clusters(checked, self.n_clusters)
+        return checked
 
     def _fit(self, views: Views) -> None:
         raise TypeError(f"{type(self).__name__} does not implement _fit")

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from manyview._optional import require
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
-from manyview.cluster._new_samples import FittedViews, labels_of_clusters, place_blocks, view_units
-from manyview.cluster._pool import GRAPH_NEIGHBORS, choose_members, make_pool, pool_size, scale_views
+from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
+from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
+from manyview.cluster._learn import Basis, Learned, fitted_views, learn, make_graph, settle, split_clusters
+from manyview.cluster._new_samples import labels_of_clusters, open_new_views, precision
+from manyview.cluster._pool import pool_size
 from manyview.cluster._scaling import scaling_names
+from manyview.cluster._source import draw_by_content, local_rows
 from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
 from manyview.engines import LocalRows
 from manyview.exceptions import ClusterCountWarning, ViewsError, warn_user
-from manyview.graphs import SCALERS, canonical_order
-from manyview.graphs.components import connect_clusters, relabel_by_first
+from manyview.graphs import SCALERS
+from manyview.graphs.components import relabel_by_first
 from manyview.solvers import invariant
-from manyview.solvers._components import learned_graph
-from manyview.views import Views
+from manyview.solvers._components import GraphRule, connect_clusters, inner_edges
+from manyview.views import Views, check_n_views, check_new_views, check_views
 
+# Samples that "auto" learns on, at most.
+_LEARNED_ROWS = 20_000
 # A labelling that shares less than this with the one a batch of members before is not settled.
 _SETTLED = 0.95
 
@@ -60,6 +65,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         ``scaling_`` says what it chose.
     n_members : int, default=48
         Graphs in the ensemble. More are steadier and take longer, in proportion.
+    learn_on : "auto", "all" or int, default="auto"
+        How many samples the ensemble is learned on, at most: "auto" means 20,000. If there are more, they are drawn by
+        their content, so that the draw does not depend on their order, and all samples are then placed as by
+        :meth:`predict`. "all" learns on every sample, which takes longer, in proportion.
     engine : {"auto", "local"}, default="auto"
         Where the work is done. "local" is the threads of this machine.
     view_sizes : int or sequence of int, optional
@@ -131,7 +140,6 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         uses_kmeans=True,
         reference="this package",
     )
-    _takes_missing_views: ClassVar[bool] = True
     _sorts_samples: ClassVar[bool] = False  # it sorts them itself, and the views too
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -140,6 +148,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         "n_neighbors": [one_of("auto"), interval(Integral, 1, None, "left"), "array-like"],
         "scaling": [one_of("auto", *SCALERS), dict, "array-like"],
         "n_members": [interval(Integral, 1, None, "left")],
+        "learn_on": [one_of("auto", "all"), interval(Integral, 100, None, "left")],
         "engine": [one_of("auto", "local")],
     }
 
@@ -151,6 +160,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         n_neighbors: str | int | tuple[int, int] = "auto",
         scaling: str | Sequence[str] | Mapping[str, str] = "auto",
         n_members: int = 48,
+        learn_on: str | int = "auto",
         engine: str = "auto",
         view_sizes: int | Sequence[int] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -162,52 +172,96 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.n_neighbors = n_neighbors
         self.scaling = scaling
         self.n_members = n_members
+        self.learn_on = learn_on
         self.engine = engine
         self.view_sizes = view_sizes
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _check(self, views: Any) -> Views:
+        """Check the values now if all samples are learned on; else that is done block by block."""
+        given = check_new_views(views, view_sizes=self.view_sizes)
+        if self._in_blocks(given):
+            check_n_views(given, self.min_views)
+            return given
+        checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views, keep_float32=True)
+        self._check_n_clusters(checked)
+        return checked
+
+    def _check_n_clusters(self, views: Views) -> None:
+        if isinstance(self.n_clusters, Integral):
+            check_n_clusters(views, int(self.n_clusters))
+
     def _fit(self, views: Views) -> None:
+        if self._in_blocks(views):
+            self._fit_in_blocks(views)
+        else:
+            self._fit_in_memory(views)
+
+    def _in_blocks(self, views: Views) -> bool:
+        """Whether there are more samples than the basis of a fit is made of."""
+        return views.n_samples > self._n_learned(views.n_samples)
+
+    def _fit_in_memory(self, views: Views) -> None:
+        basis, suggestion = self._settle(views)
+        columns = basis.columns()
+        rows = LocalRows(columns, self.n_jobs)
+        learned = learn(rows, basis, self._on_step())
+        clusters = rows.gather("labels").astype(np.int64)
+        labels = split_clusters(clusters, basis.order.twin, basis.settings.n_clusters)
+        graph, graph_columns = make_graph(basis, columns, labels)
+        graph_rows = LocalRows(graph_columns, self.n_jobs)
+        graph_rows.keep("graph", inner_edges, graph.rule)
+        connect_clusters(graph_rows, graph.rule)
+
+        given = np.argsort(basis.order.rows)  # the canonical place of each given row
+        self.labels_ = relabel_by_first(labels[given])
+        self.embedding_ = rows.gather("embedding")[given].astype(precision(views), copy=False)
+        self.confidence_ = rows.gather("confidence")[given].astype(precision(views), copy=False)
+        self.consensus_graph_ = take_graph(graph_rows)[given]
+        self.anchor_indices_ = basis.order.rows[graph.members]
+        label_of = labels_of_clusters(clusters, self.labels_[basis.order.rows], basis.settings.n_clusters)
+        self._set_learned(basis, suggestion, learned, graph.rule, label_of)
+
+    def _fit_in_blocks(self, views: Views) -> None:
+        rows = local_rows(views, self.n_jobs)
+        drawn = draw_by_content(rows, self._n_learned(views.n_samples))
+        self._check_n_clusters(drawn.views)
+        basis, suggestion = self._settle(drawn.views, drawn.patterns)
+        fit = fit_on_all if self.learn_on == "all" else fit_on_sample
+        found = fit(rows, basis, self._on_step())
+
+        self.labels_ = rows.gather("labels")
+        self.embedding_ = rows.gather("embedding")
+        self.confidence_ = rows.gather("confidence")
+        self.consensus_graph_ = take_graph(rows)
+        self.anchor_indices_ = drawn.rows[basis.order.rows[found.members]]
+        self._set_learned(basis, suggestion, found.learned, found.rule, found.label_of)
+
+    def _settle(self, views: Views, patterns: np.ndarray | None = None) -> tuple[Basis, ClusterCountSuggestion | None]:
+        """What is settled before learning, from samples in memory."""
         wanted = scaling_names(self.scaling, views)
         suggestion = self._suggest(views)
         n_clusters = int(self.n_clusters if suggestion is None else suggestion.n_clusters)
-        settings = self._settings(n_clusters)
-        order = canonical_order(views.arrays, wanted, views.present)
-        scaled = scale_views(views, wanted, order)
-        members = choose_members(scaled, self._pool_size(views.n_samples, n_clusters), settings.seed)
-        pool = make_pool(scaled, members, order.twin, settings.kinds, self.n_jobs)
-        rows = LocalRows(pool.columns, self.n_jobs)
-        on_step = _print_progress if self.verbose else None
-        state, ensemble, steps = invariant.run(rows, pool.lists, settings, on_step=on_step)
+        n_pool = self._pool_size(views.n_samples, n_clusters)
+        return settle(views, wanted, self._settings(n_clusters), n_pool, self.n_jobs, patterns), suggestion
 
-        labels = split_clusters(rows.gather("labels").astype(np.int64), order.twin, n_clusters)
-        graph_members = with_every_cluster(members, labels, n_clusters)
-        graph_pool = pool
-        if len(graph_members) > len(members):
-            graph_pool = make_pool(scaled, graph_members, order.twin, settings.kinds, self.n_jobs)
-        graph, weights = learned_graph(
-            LocalRows({**graph_pool.columns, "labels": labels}, self.n_jobs),
-            graph_pool.lists,
-            labels[graph_members],
-            min(GRAPH_NEIGHBORS, len(graph_members) - 1),
-            n_clusters,
-        )
-        graph = connect_clusters(graph, labels, labels[graph_members])
-
-        given = np.argsort(order.rows)  # the canonical place of each given row
-        copies = np.bincount(order.source)
-        self.n_clusters_ = n_clusters
+    def _set_learned(
+        self,
+        basis: Basis,
+        suggestion: ClusterCountSuggestion | None,
+        learned: Learned,
+        rule: GraphRule,
+        label_of: np.ndarray,
+    ) -> None:
+        """Set the attributes that do not belong to samples."""
+        state, ensemble, steps = learned.state, learned.ensemble, learned.steps
+        copies = np.bincount(basis.order.source)
+        self.n_clusters_ = basis.settings.n_clusters
         self.suggestion_ = suggestion
-        self.labels_ = relabel_by_first(labels[given])
-        self.view_weights_ = np.array([weights[place] / copies[place] for place in order.source])
-        self.consensus_graph_ = graph[given]
-        self.anchor_indices_ = order.rows[graph_members]
-        self.embedding_ = rows.gather("embedding")[given]
-        self.confidence_ = rows.gather("confidence")[given]
-        self.scaling_ = {
-            name: scaled[place].scaling.name for name, place in zip(views.names, order.source, strict=True)
-        }
+        self.view_weights_ = np.array([rule.view_weights[place] / copies[place] for place in basis.order.source])
+        self.scaling_ = basis.scaling_names
         self.history_ = {
             "n_members": np.array([step.n_members for step in steps]),
             "agreement": np.array([step.agreement for step in steps]),
@@ -221,15 +275,14 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.n_iter_ = len(state.members)
         settled = len(steps) == 1 or steps[-1].stability >= _SETTLED
         self.converged_ = bool(ensemble.consensus.arrived and settled)
-        self._fitted_views = FittedViews(
-            views.names,
-            views.n_features,
-            order.source,
-            tuple(view_units(views, order)),
-            pool.views,
-            ensemble,
-            labels_of_clusters(rows.gather("labels"), self.labels_[order.rows], n_clusters),
-        )
+        self._fitted_views = fitted_views(basis, learned, label_of)
+
+    def _on_step(self) -> Callable[[invariant.Step], None] | None:
+        return _print_progress if self.verbose else None
+
+    def _n_learned(self, n_samples: int) -> int:
+        """Samples that the basis of a fit is made of, at most."""
+        return self.learn_on if isinstance(self.learn_on, Integral) else _LEARNED_ROWS
 
     def predict(self, views: Any) -> np.ndarray:
         """Clusters of samples, which need not be those of the fit.
@@ -268,8 +321,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def _gather(self, views: Any, what: str) -> np.ndarray:
         check_is_fitted(self)
-        blocks = place_blocks(self._fitted_views, views, self.view_sizes, self.n_jobs, type(self).__name__)
-        return np.concatenate([getattr(placed, what) for placed in blocks])
+        fitted = self._fitted_views
+        given = open_new_views(fitted, views, self.view_sizes, type(self).__name__)
+        with threadpool_limits(limits=1):
+            return np.concatenate(local_rows(given, self.n_jobs).map(place_part, fitted, what))
 
     @property
     def _n_features_out(self) -> int:
@@ -312,30 +367,6 @@ def graph_kinds(n_neighbors: Any) -> tuple[invariant.Kind, ...]:
     if len(pair) != 2 or not all(isinstance(k, Integral) for k in pair) or not 1 <= pair[0] <= pair[1]:
         raise ViewsError(f"n_neighbors: expected 'auto', an int or a pair 1 <= low <= high, got {n_neighbors!r}.")
     return tuple(replace(kind, n_neighbors=(int(pair[0]), int(pair[1]))) for kind in invariant.KINDS)
-
-
-def split_clusters(labels: np.ndarray, twin: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Exactly ``n_clusters`` labels: as long as there are fewer, the largest cluster gives up its first sample."""
-    labels = np.unique(labels, return_inverse=True)[1]
-    found = labels.max() + 1
-    if found == n_clusters:
-        return labels
-    warn_user(
-        f"Only {found} of n_clusters={n_clusters} clusters can be told apart; single samples were split off.",
-        ConvergenceWarning,
-    )
-    for new in range(found, n_clusters):
-        distinct = np.unique(twin)
-        sizes = np.bincount(labels[distinct], minlength=new)
-        first = distinct[labels[distinct] == np.argmax(sizes)][0]
-        labels[twin == first] = new
-    return labels
-
-
-def with_every_cluster(pool: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """The pool, and the first sample of each cluster that has none in it."""
-    missing = np.setdiff1d(np.arange(n_clusters), labels[pool])
-    return np.concatenate([pool, [np.flatnonzero(labels == c)[0] for c in missing]]).astype(np.int64)
 
 
 def _print_progress(step: invariant.Step) -> None:

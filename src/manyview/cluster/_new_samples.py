@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
 
-import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from manyview._outer_join import spread
 from manyview.cluster._pool import PoolView, ScaledView, neighbor_columns
+from manyview.engines import Block
 from manyview.exceptions import ViewsError
 from manyview.graphs import CanonicalOrder
 from manyview.graphs.canonical import Unit, unit_of
-from manyview.solvers._ensemble import Ensemble, Placed, place
-from manyview.views import Views, check_block, check_new_views, is_table, match_fitted
-
-# Samples that are looked at together: memory stays flat however many there are.
-_BLOCK_ROWS = 8192
+from manyview.solvers._ensemble import Ensemble, place
+from manyview.views import Views, check_new_views, is_table, match_fitted
 
 
 @dataclass(frozen=True)
-class FittedViews:
-    """All that placing a sample takes.
+class PooledViews:
+    """All that finding a sample's nearest pool members takes.
 
-    ``source[v]`` is the place in ``pools`` of the view whose content view v has, ``units[v]`` brings v to the unit of
-    that view, and ``label_of`` is the label of each cluster of the ensemble.
+    ``source[v]`` is the place in ``pools`` of the view whose content view v has, and ``units[v]`` brings v to the unit
+    of that view.
     """
 
     names: tuple[str, ...]
@@ -38,6 +33,12 @@ class FittedViews:
     source: tuple[int, ...]
     units: tuple[Unit, ...]
     pools: tuple[PoolView, ...]
+
+
+@dataclass(frozen=True)
+class FittedViews(PooledViews):
+    """All that placing a sample takes; ``label_of`` is the label of each cluster of the ensemble."""
+
     ensemble: Ensemble
     label_of: np.ndarray
 
@@ -95,23 +96,29 @@ def labels_of_clusters(clusters: np.ndarray, labels: np.ndarray, n_clusters: int
     return label_of
 
 
-def place_blocks(fitted: FittedViews, views: Any, view_sizes: Any, n_jobs: int | None, who: str) -> Iterator[Placed]:
-    """Where the samples belong, one block after the other."""
-    given = open_new_views(fitted, views, view_sizes, who)
-    with ThreadPoolExecutor(n_jobs or joblib.cpu_count()) as threads, threadpool_limits(limits=1):
-        for start in range(0, given.n_samples, _BLOCK_ROWS):
-            rows = slice(start, min(start + _BLOCK_ROWS, given.n_samples))
-            block = check_block(given, rows)
-            columns = _columns(fitted, block, n_jobs)
-            placed = place(fitted.ensemble, columns, lambda tasks: list(threads.map(lambda task: task(), tasks)))
-            lost = np.flatnonzero(placed.labels < 0)
-            if lost.size:
-                names = [name for v, name in enumerate(block.names) if _has_view(block, v)[lost[0]]]
-                raise ViewsError(
-                    f"views: the sample in row {start + lost[0]} has {', '.join(names)} only, which no graph of this "
-                    "model has drawn. Give more views of it, or fit with a larger n_members."
-                )
-            yield Placed(fitted.label_of[placed.labels], placed.embedding, placed.confidence)
+def place_samples(columns: Block, views: Views, first_row: int, fitted: FittedViews) -> dict[str, np.ndarray]:
+    """Labels, and in the precision of the views embedding and confidence, of samples whose lists are known.
+
+    ``first_row`` is the number of the first sample, for the text of an error.
+    """
+    placed = place(fitted.ensemble, columns)
+    lost = np.flatnonzero(placed.labels < 0)
+    if lost.size:
+        names = [name for v, name in enumerate(views.names) if _has_view(views, v)[lost[0]]]
+        raise ViewsError(
+            f"views: the sample in row {first_row + lost[0]} has {', '.join(names)} only, which no graph of this "
+            "model has drawn. Give more views of it, or fit with a larger n_members."
+        )
+    return {
+        "labels": fitted.label_of[placed.labels],
+        "embedding": placed.embedding.astype(precision(views), copy=False),
+        "confidence": placed.confidence.astype(precision(views), copy=False),
+    }
+
+
+def precision(views: Views) -> np.dtype:
+    """``float32`` if all views have it, else ``float64``."""
+    return np.result_type(*(array.dtype for array in views.arrays))
 
 
 def open_new_views(fitted: FittedViews, views: Any, view_sizes: Any, who: str) -> Views:
@@ -126,17 +133,17 @@ def open_new_views(fitted: FittedViews, views: Any, view_sizes: Any, who: str) -
     return Views(given.arrays, given.names, given.sample_ids, present=given.present)
 
 
-def _columns(fitted: FittedViews, views: Views, n_jobs: int | None) -> dict[str, np.ndarray]:
-    """The nearest pool members of the samples in each of the different views."""
-    scaled = [_scaled(fitted, views, place) for place in range(len(fitted.pools))]
-    return neighbor_columns(scaled, fitted.pools, n_jobs)
+def list_columns(views: Views, known: PooledViews) -> dict[str, np.ndarray]:
+    """The nearest pool members of the samples in each of the different views, found by the calling thread."""
+    scaled = [_scaled(known, views, place) for place in range(len(known.pools))]
+    return neighbor_columns(scaled, known.pools, n_threads=1)
 
 
-def _scaled(fitted: FittedViews, views: Views, place: int) -> ScaledView:
+def _scaled(known: PooledViews, views: Views, place: int) -> ScaledView:
     """One of the different views: each sample's from the first copy that it has."""
-    scaling, parts = fitted.pools[place].scaling, []
+    scaling, parts = known.pools[place].scaling, []
     present = np.zeros(views.n_samples, dtype=bool)
-    for name, source, unit in zip(fitted.names, fitted.source, fitted.units, strict=True):
+    for name, source, unit in zip(known.names, known.source, known.units, strict=True):
         if source != place or name not in views.names:
             continue
         v = views.names.index(name)
@@ -145,7 +152,7 @@ def _scaled(fitted: FittedViews, views: Views, place: int) -> ScaledView:
             array = views.arrays[v] if new.all() else views.arrays[v][new]
             parts.append(spread(scaling.apply(unit.convert(array)), np.flatnonzero(new), views.n_samples))
             present |= new
-    return ScaledView(scaling, reduce(add, parts) if parts else fitted.pools[place].anchors[:0], present)
+    return ScaledView(scaling, reduce(add, parts) if parts else known.pools[place].anchors[:0], present)
 
 
 def _has_view(views: Views, view: int) -> np.ndarray:

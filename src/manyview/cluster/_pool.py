@@ -90,12 +90,16 @@ def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> l
 
 @dataclass(frozen=True)
 class Pool:
-    """The places of the pool among the samples, the pool in each view, and what the solver works on."""
+    """The places of the pool among the samples, the pool in each view, and what is common to the samples' lists."""
 
     members: np.ndarray
     views: tuple[PoolView, ...]
     lists: Lists
-    columns: dict[str, np.ndarray]
+
+    def columns(self, scaled: Sequence[ScaledView], twin: np.ndarray, n_threads: int | None) -> dict[str, np.ndarray]:
+        """What the solver's rows hold; equal samples, which ``twin`` tells, have equal lists."""
+        columns = neighbor_columns(scaled, self.views, n_threads)
+        return {name: column[twin] for name, column in columns.items()}
 
 
 def pool_size(n_samples: int, n_clusters: int) -> int:
@@ -122,16 +126,22 @@ def with_every_view(pool: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarra
 def make_pool(
     scaled: Sequence[ScaledView],
     members: np.ndarray,
-    twin: np.ndarray,
     kinds: Sequence[Kind],
     n_threads: int | None,
+    patterns: np.ndarray | None = None,
 ) -> Pool:
-    """The pool of these samples; equal samples, which ``twin`` tells, have equal lists."""
+    """The pool of these samples; ``patterns`` are those of :class:`Lists`, by default what these samples show."""
     length = _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in kinds))
     views = pool_views(scaled, members, length, n_threads)
-    columns = neighbor_columns(scaled, views, n_threads)
-    columns = {name: column[twin] for name, column in columns.items()}
-    return Pool(members, views, solver_lists(scaled, len(members)), columns)
+    lists = solver_lists(scaled, len(members))
+    return Pool(members, views, lists if patterns is None else replace(lists, patterns=patterns))
+
+
+def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:
+    """What is common to the rows' lists."""
+    present = np.column_stack([view.present for view in scaled])
+    patterns = None if present.all() else np.unique(present, axis=0)
+    return Lists(n_pool, tuple(view.far for view in scaled), patterns)
 
 
 def pool_views(
@@ -186,7 +196,7 @@ def _with_borrowed(view: PoolView, likeness: sp.csr_array) -> PoolView:
     order = np.argsort(places)
     anchors = stacked([view.anchors, borrowed])
     anchors = anchors if isinstance(anchors, np.ndarray) else sp.csr_array(anchors)
-    return replace(view, anchors=anchors[order], places=places[order])
+    return replace(view, anchors=anchors[order].astype(view.anchors.dtype), places=places[order])
 
 
 def _lending(likeness: np.ndarray) -> sp.csr_array:
@@ -197,13 +207,6 @@ def _lending(likeness: np.ndarray) -> sp.csr_array:
     weights = np.where(values[:, :k] > 0, can_weights(-values), 0.0)
     indptr = np.arange(0, weights.size + 1, k)
     return sp.csr_array((weights.ravel(), likest[:, :k].ravel(), indptr), shape=likeness.shape)
-
-
-def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:
-    """What is common to the rows' lists."""
-    present = np.column_stack([view.present for view in scaled])
-    patterns = None if present.all() else np.unique(present, axis=0)
-    return Lists(n_pool, tuple(view.far for view in scaled), patterns)
 
 
 def neighbor_columns(

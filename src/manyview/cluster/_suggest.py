@@ -190,8 +190,8 @@ def _measure(
 ) -> Curve:
     """Eigengaps and stability of every number of clusters."""
     members = choose_members(scaled, pool_size(len(twin), settings.n_clusters), settings.seed)
-    pool = make_pool(scaled, members, twin, settings.kinds, n_threads)
-    return measure(LocalRows(pool.columns, n_threads), pool.lists, settings, numbers)
+    pool = make_pool(scaled, members, settings.kinds, n_threads)
+    return measure(LocalRows(pool.columns(scaled, twin, n_threads), n_threads), pool.lists, settings, numbers)
 
 
 def _suggestion(verdict: Verdict, numbers: Sequence[int], data: Curve, of_reference: Curve) -> ClusterCountSuggestion:

@@ -17,10 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from manyview.graphs.content import mix
 from manyview.views import Array
 
 # Two views are the same, up to their unit, when no standardised value differs by more than this.
-_SAME = 1e-9
+_SAME = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 # Deviations from the mean below this, relative to the values, are rounding.
 _ROUNDING = 1e-12
 
@@ -72,7 +73,7 @@ def canonical_order(
     keys = np.zeros(n, dtype=np.uint64)
     for v in kept:
         # A sum, so that the order of the views does not matter, of numbers that tell which view they are of.
-        keys += _mix(ranks[v] + np.frombuffer(signature[v][2], dtype=np.uint64)[0])
+        keys += mix(ranks[v] + np.frombuffer(signature[v][2], dtype=np.uint64)[0])
     content = [arrays[v] for v in kept] + ([] if present is None else [present[:, kept].astype(float)])
     rows, twin_rows = _order_rows(keys, content)
     views = sorted(kept, key=lambda v: (*signature[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows)))
@@ -90,13 +91,14 @@ class Unit:
     def convert(self, view: Array) -> Array:
         """Samples in the unit of the other view."""
         if not self.offset.any():
-            return view * self.factor
+            return view if self.factor == 1.0 else view * self.factor
         return (view if isinstance(view, np.ndarray) else view.toarray()) * self.factor + self.offset
 
 
 def unit_of(copy: Array, original: Array) -> Unit:
     """The unit of a view that :func:`canonical_order` has found to be a copy of another."""
     if isinstance(copy, np.ndarray) and isinstance(original, np.ndarray):
+        copy, original = copy.astype(np.float64, copy=False), original.astype(np.float64, copy=False)
         centre, other = copy.mean(axis=0), original.mean(axis=0)
         factor = float(np.abs(original - other).max() / np.abs(copy - centre).max())
         return Unit(factor, other - factor * centre)
@@ -144,14 +146,6 @@ def _signature(values: np.ndarray) -> bytes:
     return _digest(np.nan_to_num(spread).round(6) + 0.0)
 
 
-def _mix(numbers: np.ndarray) -> np.ndarray:
-    """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
-    z = numbers * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
 def _order_rows(keys: np.ndarray, arrays: Sequence[Array]) -> tuple[np.ndarray, np.ndarray]:
     """Rows by key, equal keys by content; and for every place the first one with its content."""
     rows = np.argsort(keys, kind="stable")
@@ -194,14 +188,15 @@ def _same_content(a: Array, b: Array) -> bool:
     """Whether two views with equally ranked samples hold the same values, up to their unit."""
     if a.shape != b.shape:
         return False
+    same = max(_SAME[a.dtype], _SAME[b.dtype])
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return bool(np.abs(_standardized(a) - _standardized(b)).max() <= _SAME)
+        return bool(np.abs(_standardized(a) - _standardized(b)).max() <= same)
     a, b = sp.csr_array(a), sp.csr_array(b)
     scale_a, scale_b = np.abs(a).max() or 1.0, np.abs(b).max() or 1.0
-    return bool(np.abs(a / scale_a - b / scale_b).max() <= _SAME)
+    return bool(np.abs(a / scale_a - b / scale_b).max() <= same)
 
 
 def _standardized(view: np.ndarray) -> np.ndarray:
-    centred = view - view.mean(axis=0)
+    centred = view - view.mean(axis=0, dtype=np.float64)
     largest = np.abs(centred).max()
-    return centred / largest if largest > _ROUNDING * np.abs(view).max() else np.zeros_like(view)
+    return centred / largest if largest > _ROUNDING * np.abs(view).max() else np.zeros_like(centred)

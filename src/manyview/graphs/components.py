@@ -48,40 +48,6 @@ def relabel_by_first(labels: np.ndarray) -> np.ndarray:
     return rank[inverse]
 
 
-def connect_clusters(graph: sp.csr_array, labels: np.ndarray, anchor_labels: np.ndarray) -> sp.csr_array:
-    """Make each cluster one connected component, with as few new edges as that takes.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (n, m)
-        Without edges between clusters; rows sum to 1 or 0.
-    labels, anchor_labels : ndarrays of shape (n,) and (m,)
-        Every label occurs among the anchors.
-
-    Returns
-    -------
-    csr_array of shape (n, m)
-        Rows sum to 1. A sample without an edge, and the first sample of every stray part of a cluster, are linked to
-        the anchor of the cluster with the largest degree.
-    """
-    degrees = np.asarray(graph.sum(axis=0)).ravel()
-    order = np.lexsort((-degrees, anchor_labels))
-    hub = order[np.searchsorted(anchor_labels[order], np.arange(anchor_labels.max() + 1))]
-
-    n, m = graph.shape
-    _, part = connected_components(_among_all(graph), directed=False)
-    home = part[n + hub]  # the part of each cluster that its hub is in
-    stray = np.flatnonzero(part[:n] != home[labels])
-    _, first = np.unique(part[stray], return_index=True)
-    link = stray[first]
-    weight = np.ones(len(link))
-    full = np.diff(graph.indptr)[link] > 0
-    weight[full] = 1.0 / np.diff(graph.indptr)[link[full]]
-    linked = sp.csr_array(graph + sp.coo_array((weight, (link, hub[labels[link]])), shape=(n, m)))
-    totals = np.asarray(linked.sum(axis=1)).ravel()
-    return sp.csr_array(sp.diags_array(1.0 / totals) @ linked)
-
-
 def read_clusters(
     learned: sp.csr_array,
     n_clusters: int,

@@ -91,14 +91,19 @@ def _dense(view: Array) -> np.ndarray:
     return view if isinstance(view, np.ndarray) else view.toarray()
 
 
+def _less(view: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """The view without its centre; float32 stays float32."""
+    return view - centre.astype(view.dtype, copy=False)
+
+
 def plain_centre(view: Array) -> np.ndarray:
     """The mean of every feature."""
-    return _dense(view).mean(axis=0)
+    return _dense(view).mean(axis=0, dtype=np.float64)
 
 
 def scale_centered(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
     """Subtract the mean of every feature."""
-    return _dense(view) - (plain_centre(view) if centre is None else centre)
+    return _less(_dense(view), plain_centre(view) if centre is None else centre)
 
 
 def balanced_centre(view: Array) -> np.ndarray:
@@ -106,7 +111,7 @@ def balanced_centre(view: Array) -> np.ndarray:
 
     If most samples are in one cluster, the plain mean is in it too, and its samples have no direction to speak of.
     """
-    dense = _dense(view)
+    dense = _dense(view).astype(np.float64, copy=False)
     distance = np.linalg.norm(dense - dense.mean(axis=0), axis=1)
     weights = np.minimum(distance, 2 * np.median(distance)) ** 2
     return weights @ dense / weights.sum() if weights.any() else dense.mean(axis=0)
@@ -114,11 +119,11 @@ def balanced_centre(view: Array) -> np.ndarray:
 
 def scale_directions(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
     """Subtract the balanced centre, then divide every sample by its length."""
-    return scale_unit_rows(_dense(view) - (balanced_centre(view) if centre is None else centre))
+    return scale_unit_rows(_less(_dense(view), balanced_centre(view) if centre is None else centre))
 
 
 def _roots(view: Array) -> np.ndarray:
-    return np.sqrt(np.maximum(_dense(view), 0.0))
+    return np.sqrt(np.maximum(_dense(view), 0))
 
 
 def scale_shares(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
@@ -131,13 +136,14 @@ def scale_standardized(view: Array) -> np.ndarray:
 
     A sample whose features are all equal becomes zero. A view with one feature is left as it is.
     """
-    dense = _dense(view)
-    if dense.shape[1] == 1:
-        return dense
+    given = _dense(view)
+    if given.shape[1] == 1:
+        return given
+    dense = given.astype(np.float64, copy=False)
     centred = dense - dense.mean(axis=1, keepdims=True)
     spread = dense.std(axis=1, ddof=1, keepdims=True)
     flat = spread <= _ROUNDING * np.abs(dense).max(axis=1, keepdims=True)
-    return np.divide(centred, spread, out=np.zeros_like(centred), where=~flat)
+    return np.divide(centred, spread, out=np.zeros_like(centred), where=~flat).astype(given.dtype, copy=False)
 
 
 SCALERS: dict[str, Callable[..., Array]] = {
@@ -204,7 +210,7 @@ def choose_scaling(view: Array) -> str:
     filled = np.count_nonzero(view) if isinstance(view, np.ndarray) else int(np.count_nonzero(view.data))
     if filled < n * d / 2 and d > _COUNT_FEATURES:
         return "counts"
-    dense = _dense(view)
+    dense = _dense(view).astype(np.float64, copy=False)
     sums = dense.sum(axis=1)
     even = sums.std() < _SHARES * sums.mean() and sums.var() < _SHARES * dense.var(axis=0).sum()
     if dense.min() >= 0 and even:
@@ -229,6 +235,7 @@ def effective_dimensions(view: np.ndarray) -> float:
 def total_deviation(view: Array) -> float:
     """Square root of the sum of the variances of the features; 1 if they are constant."""
     if isinstance(view, np.ndarray):
+        view = view.astype(np.float64, copy=False)
         squares, variance = float(np.square(view).mean(axis=0).sum()), float(view.var(axis=0).sum())
         rounding = _ROUNDING**2
     else:

@@ -2,13 +2,19 @@
 
 View v counts in it with the paper's weight ``1/h_v``, where ``h_v² = tr(FᵀL_vF)/K`` is the mean normalised cut that the
 clusters make in the graph of the view (F holds their scaled indicators).
+
+Each cluster is made one connected component. Whether it is can be told from the anchors alone: those that some sample
+has edges to belong together. So a block of samples is reduced to a partition of the anchors.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
+from scipy.sparse.csgraph import connected_components
 
 from manyview.engines import Block, Rows
 from manyview.solvers._members import Lists, Member, member_edges
@@ -17,31 +23,31 @@ from manyview.solvers._members import Lists, Member, member_edges
 _SMALLEST_CUT = 0.01
 
 
-def learned_graph(
-    rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors: int, n_clusters: int
-) -> tuple[sp.csr_array, np.ndarray]:
-    """Mean graph within the clusters, and view weights.
+@dataclass(frozen=True)
+class GraphRule:
+    """How the edges of a sample follow from its lists and its label.
 
-    Parameters
-    ----------
-    rows : Rows
-        With ``labels``.
-    anchor_labels : ndarray of shape (n_pool,)
-        The labels of the pool.
-    n_neighbors : int
-        Edges per row and view.
-
-    Returns
-    -------
-    graph : csr_array of shape (n, n_pool)
-        Rows sum to 1, or to 0 where no edge stays within the cluster.
-    weights : ndarray of shape (n_views,)
-        They sum to 1.
+    ``labels`` are those of the pool, ``view_weights`` sum to 1, and ``n_neighbors`` edges per view are looked at.
     """
-    n_views = len(lists.far)
-    whole = Member(-1, "whole", tuple(range(n_views)), np.arange(lists.n_pool), n_neighbors, 0, n_clusters, 0)
-    weights = view_weights(rows.sum(_cluster_masses, lists, whole, anchor_labels))
-    return sp.csr_array(sp.vstack(rows.map(_inner_edges, lists, whole, anchor_labels, weights))), weights
+
+    lists: Lists
+    labels: np.ndarray
+    n_clusters: int
+    n_neighbors: int
+    view_weights: np.ndarray
+
+    @property
+    def member(self) -> Member:
+        """The member of an ensemble that would have drawn everything."""
+        views = tuple(range(len(self.lists.far)))
+        return Member(-1, "whole", views, np.arange(self.lists.n_pool), self.n_neighbors, 0, self.n_clusters, 0)
+
+
+def graph_rule(rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors: int, n_clusters: int) -> GraphRule:
+    """The rule for rows with ``labels``, with views weighted by how little the clusters cut them."""
+    rule = GraphRule(lists, anchor_labels, n_clusters, n_neighbors, np.ones(len(lists.far)))
+    weights = view_weights(rows.sum(_cluster_masses, rule))
+    return GraphRule(lists, anchor_labels, n_clusters, n_neighbors, weights)
 
 
 def view_weights(masses: np.ndarray) -> np.ndarray:
@@ -54,11 +60,40 @@ def view_weights(masses: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
-def _cluster_masses(block: Block, lists: Lists, member: Member, anchor_labels: np.ndarray) -> np.ndarray:
-    anchors, weights, graphs = member_edges(block, lists, member)
-    masses = np.zeros((len(graphs), member.n_clusters, member.n_clusters))
+def connect_clusters(rows: Rows, rule: GraphRule) -> None:
+    """Make each cluster one connected component of the ``graph`` that the rows keep.
+
+    A sample without edges, and those of every stray part of a cluster, are linked to the anchor of the cluster that
+    most samples have an edge to. A cluster without an anchor stays without edges.
+    """
+    uses = rows.sum(_anchor_uses)
+    parts = rows.reduce(_anchor_parts, _join_parts)
+    order = np.lexsort((-uses, rule.labels))
+    first = np.searchsorted(rule.labels[order], np.arange(rule.n_clusters))
+    has_anchor = np.isin(np.arange(rule.n_clusters), rule.labels)
+    hubs = np.where(has_anchor, order[np.minimum(first, len(order) - 1)], -1)
+    rows.keep("graph", _link_strays, parts, hubs)
+
+
+def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
+    """Edges within the clusters, mean over the views; rows sum to 1, or to 0 where no edge stays within."""
+    anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
+    for factor, (start, stop) in zip(rule.view_weights, graphs, strict=True):
+        weights[:, start:stop] *= factor
+    inside = np.append(rule.labels, -1)[anchors] == block["labels"][:, None]
+    weights[~inside] = 0.0
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    row, column = np.nonzero(weights)
+    shape = (len(anchors), rule.lists.n_pool)
+    return sp.coo_array((weights[row, column], (row, anchors[row, column])), shape=shape).tocsr()
+
+
+def _cluster_masses(block: Block, rule: GraphRule) -> np.ndarray:
+    anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
+    masses = np.zeros((len(graphs), rule.n_clusters, rule.n_clusters))
     for mass, (start, stop) in zip(masses, graphs, strict=True):
-        _add_masses(anchors, weights, start, stop, block["labels"], anchor_labels, mass)
+        _add_masses(anchors, weights, start, stop, block["labels"], rule.labels, mass)
     return masses
 
 
@@ -78,16 +113,41 @@ def _add_masses(
                 mass[labels[i], anchor_labels[anchors[i, j]]] += weights[i, j]
 
 
-def _inner_edges(
-    block: Block, lists: Lists, member: Member, anchor_labels: np.ndarray, view_weight: np.ndarray
-) -> sp.csr_array:
-    anchors, weights, graphs = member_edges(block, lists, member)
-    for factor, (start, stop) in zip(view_weight, graphs, strict=True):
-        weights[:, start:stop] *= factor
-    inside = np.append(anchor_labels, -1)[anchors] == block["labels"][:, None]
-    weights[~inside] = 0.0
-    total = weights.sum(axis=1, keepdims=True)
-    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    row, column = np.nonzero(weights)
-    shape = (len(anchors), lists.n_pool)
-    return sp.coo_array((weights[row, column], (row, anchors[row, column])), shape=shape).tocsr()
+def _anchor_uses(block: Block) -> np.ndarray:
+    graph = block["graph"]
+    return np.bincount(graph.indices, minlength=graph.shape[1])
+
+
+def _anchor_parts(block: Block) -> np.ndarray:
+    """For every anchor the first one of its part: anchors that samples have edges to together."""
+    graph = block["graph"]
+    filled = np.flatnonzero(np.diff(graph.indptr))
+    first = graph.indices[graph.indptr[filled]]
+    edges = (np.repeat(first, np.diff(graph.indptr)[filled]), graph.indices)
+    return _parts(*edges, graph.shape[1])
+
+
+def _join_parts(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The finest partition that both are finer than."""
+    each = np.arange(len(one))
+    return _parts(np.concatenate([each, each]), np.concatenate([one, other]), len(one))
+
+
+def _parts(tail: np.ndarray, head: np.ndarray, size: int) -> np.ndarray:
+    edges = sp.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(size, size))
+    _, labels = connected_components(edges, directed=False)
+    return np.unique(labels, return_index=True)[1][labels]
+
+
+def _link_strays(block: Block, parts: np.ndarray, hubs: np.ndarray) -> sp.csr_array:
+    graph, hub = block["graph"], hubs[block["labels"]]
+    sizes = np.diff(graph.indptr)
+    part = np.full(len(sizes), -1)
+    part[sizes > 0] = parts[graph.indices[graph.indptr[:-1][sizes > 0]]]
+    link = np.flatnonzero((part != parts[hub]) & (hub >= 0))
+    if not link.size:
+        return graph
+    weight = 1.0 / np.maximum(sizes[link], 1)
+    linked = sp.csr_array(graph + sp.coo_array((weight, (link, hub[link])), shape=graph.shape))
+    totals = np.asarray(linked.sum(axis=1)).ravel()
+    return sp.csr_array(sp.diags_array(1.0 / np.where(totals > 0, totals, 1.0)) @ linked)

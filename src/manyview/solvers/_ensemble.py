@@ -6,9 +6,7 @@ nearest centre there, then the consensus of the clusters it is in. So a row that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -37,16 +35,13 @@ class Placed:
     confidence: np.ndarray
 
 
-def place(
-    ensemble: Ensemble, block: Block, run: Callable[[Sequence[Callable[[], np.ndarray]]], list[np.ndarray]]
-) -> Placed:
-    """Labels, coordinates and confidence of a block's rows; ``run`` calls tasks, several at a time if it can.
+def place(ensemble: Ensemble, block: Block) -> Placed:
+    """Labels, coordinates and confidence of a block's rows.
 
     Members that a row has no edges to do not vote, and the votes of the others count for them.
     """
     consensus = ensemble.consensus
-    tasks = [partial(member_labels, block, ensemble.lists, fitted) for fitted in ensemble.members]
-    labels = np.column_stack(run(tasks))
+    labels = np.column_stack([member_labels(block, ensemble.lists, fitted) for fitted in ensemble.members])
     counts = [fitted.member.n_clusters for fitted in ensemble.members]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     embedding = vote_product(labels, offsets, consensus.project)

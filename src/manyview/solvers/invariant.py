@@ -17,7 +17,8 @@ per row, the anchors that they together support most (:func:`manyview.solvers._e
 rows of U to length 1 and minimises ``Σ_i min_c |u_i - z_c|²`` over K' centres z (k-means: a local minimum).
 
 Which *kind* of graph suits the data is decided without labels: a few members of each kind are made, and the kind whose
-members tell most about one another (mean mutual information over all pairs) makes the rest.
+members tell most about one another (mean mutual information over all pairs) makes the rest; if the clusters are clear,
+these few are enough.
 
 The *consensus* gives member r the weight ``w_r = (mean_s I(r, s) / max)^4``, where I is mutual information, and cuts
 the graph between samples and the members' clusters, as :func:`manyview.solvers._consensus.find_consensus` says. Of two
@@ -32,7 +33,7 @@ Every step is a map over rows and sums of small matrices, done by an engine (:mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -40,6 +41,7 @@ import numpy as np
 
 from manyview.engines import Rows
 from manyview.solvers._consensus import (
+    Consensus,
     confidence,
     copy,
     find_consensus,
@@ -54,6 +56,8 @@ __all__ = ["KINDS", "Kind", "Lists", "Settings", "State", "Step", "choose_kind",
 
 # In so many batches the members are made, with a look at the consensus after each.
 _BATCHES = 3
+# Two labellings with an NMI of this or more are the same, but for a few samples in a thousand.
+_CLEAR = 0.999
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,8 @@ def update(state: State, n_members: int) -> State:
     return replace(state, members=members, fitted=(*state.fitted, *fitted), information=information)
 
 
-def choose_kind(rows: Rows, lists: Lists, settings: Settings) -> tuple[State, dict[str, float]]:
-    """Try every kind with a few members; the one whose members tell most about one another, and what they tell."""
-    n_tries = min(settings.n_tries, settings.n_members)
-    tried = [update(init_state(rows, lists, settings, kind), n_tries) for kind in settings.kinds]
+def choose_kind(tried: Sequence[State]) -> tuple[State, dict[str, float]]:
+    """Of ensembles of every kind, the one whose members tell most about one another, and what they tell."""
     best = max(tried, key=lambda state: state.mean_information)
     return best, {state.kind.name: state.mean_information for state in tried}
 
@@ -117,18 +119,51 @@ def run(
 ) -> tuple[State, Ensemble, list[Step]]:
     """Choose the kind of graph, make the members in batches, with a consensus after each; it should change little.
 
-    In the end the rows keep ``labels``, ``embedding`` and ``confidence``; the ensemble can place other rows.
+    Clear clusters need few members: if four of the best kind say the same as eight, eight are enough. In the end the
+    rows keep ``labels``, ``embedding`` and ``confidence``; the ensemble can place other rows.
     """
-    state, scores = choose_kind(rows, lists, settings)
-    steps: list[Step] = []
-    missing = np.arange(settings.n_members - len(state.members))
-    for n_members in [0] + [len(part) for part in np.array_split(missing, _BATCHES - 1) if len(part)]:
-        state = update(state, n_members) if n_members else state
-        consensus = find_consensus(rows, settings, state.members, state.information)
-        change = stability(rows, "labels", "earlier labels", settings.n_clusters) if steps else np.nan
-        steps.append(Step(state.kind.name, scores, len(state.members), consensus.agreement, change))
+    n_tries = min(settings.n_tries, settings.n_members)
+    n_early = n_tries // 2
+    tried = [init_state(rows, lists, settings, kind) for kind in settings.kinds]
+    if n_early >= 4:
+        tried = [update(state, n_early) for state in tried]
+        looks = _Looks(*choose_kind(tried), on_step)
+        looks.consensus(n_early // 2)
+        consensus = looks.consensus(n_early)
+        if looks.steps[-1].stability >= _CLEAR:
+            return looks.finish(consensus)
+    tried = [update(state, n_tries - len(state.members)) for state in tried]
+    looks = _Looks(*choose_kind(tried), on_step)
+    consensus = looks.consensus(n_tries)
+    missing = np.arange(settings.n_members - n_tries)
+    for part in np.array_split(missing, _BATCHES - 1):
+        if len(part):
+            looks.state = update(looks.state, len(part))
+            consensus = looks.consensus(len(looks.state.members))
+    return looks.finish(consensus)
+
+
+class _Looks:
+    """The consensus of an ensemble that grows, and how it changes."""
+
+    def __init__(self, state: State, scores: dict[str, float], on_step: Callable[[Step], None] | None) -> None:
+        self.state, self.steps = state, list[Step]()
+        self._scores, self._on_step = scores, on_step
+
+    def consensus(self, n_members: int) -> Consensus:
+        """What the first members agree on; the rows keep it."""
+        state, rows = self.state, self.state.rows
+        members, information = state.members[:n_members], state.information[:n_members, :n_members]
+        found = find_consensus(rows, state.settings, members, information)
+        change = stability(rows, "labels", "earlier labels", state.settings.n_clusters) if self.steps else np.nan
+        self.steps.append(Step(state.kind.name, self._scores, n_members, found.agreement, change))
         rows.keep("earlier labels", copy, "labels")
-        if on_step is not None:
-            on_step(steps[-1])
-    shares = confidence(rows, settings, state.members, consensus.weights)
-    return state, Ensemble(lists, state.fitted, consensus, shares), steps
+        if self._on_step is not None:
+            self._on_step(self.steps[-1])
+        return found
+
+    def finish(self, consensus: Consensus) -> tuple[State, Ensemble, list[Step]]:
+        """The ensemble with the consensus of all its members; the rows keep their confidence."""
+        state = self.state
+        shares = confidence(state.rows, state.settings, state.members, consensus.weights)
+        return state, Ensemble(state.lists, state.fitted, consensus, shares), self.steps

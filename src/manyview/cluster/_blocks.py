@@ -1,0 +1,120 @@
+"""A fit of more samples than are in memory, or than need be learned on: block by block.
+
+Either the ensemble is learned on a sample by content and every row is placed by it, as new samples are, or it is
+learned on all rows. In both cases the rows end up with ``labels``, ``embedding``, ``confidence`` and ``graph``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from manyview.cluster._learn import Basis, Learned, OnStep, fitted_views, learn, make_graph, pooled_views, whole_rule
+from manyview.cluster._new_samples import FittedViews, PooledViews, list_columns, place_samples
+from manyview.cluster._source import checked
+from manyview.engines import Block, LocalRows, Rows
+from manyview.exceptions import warn_user
+from manyview.solvers._components import GraphRule, connect_clusters, inner_edges
+from manyview.solvers._ensemble import place
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a fit has found, besides what the rows hold; ``members`` are the anchors' places in the basis's views."""
+
+    learned: Learned
+    rule: GraphRule
+    members: np.ndarray
+    label_of: np.ndarray
+
+
+def fit_on_sample(rows: Rows, basis: Basis, on_step: OnStep) -> Found:
+    """Learn on the basis's samples, then place all rows."""
+    columns = basis.columns()
+    sample = LocalRows(columns, basis.n_jobs)
+    learned = learn(sample, basis, on_step)
+    graph, _ = make_graph(basis, columns, sample.gather("labels").astype(np.int64))
+    fitted = fitted_views(basis, learned, np.arange(basis.settings.n_clusters))
+    graph_views = None if graph.pools is basis.pool.views else pooled_views(basis, graph.pools)
+    rows.extend(_place, fitted, graph.rule, graph_views)
+    return Found(learned, graph.rule, graph.members, _finish(rows, graph.rule))
+
+
+def fit_on_all(rows: Rows, basis: Basis, on_step: OnStep) -> Found:
+    """Learn on all rows; the basis says how they are scaled and which samples are anchors."""
+    known = pooled_views(basis, basis.pool.views)
+    rows.extend(_list, known)
+    learned = learn(rows, basis, on_step)
+    anchors = basis.views.take(basis.order.rows[basis.pool.members])
+    rule = whole_rule(rows, basis, basis.pool, place(learned.ensemble, list_columns(anchors, known)).labels)
+    rows.keep("graph", inner_edges, rule)
+    return Found(learned, rule, basis.pool.members, _finish(rows, rule))
+
+
+def take_graph(rows: Rows) -> sp.csr_array:
+    """The graph of all rows, which the blocks then no longer hold: memory is needed once, and not twice."""
+    blocks = rows.map(_graph)
+    rows.drop("graph")
+    shape = (rows.n_rows, blocks[0].shape[1])
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
+    small = starts[-1] <= np.iinfo(np.int32).max
+    data = np.concatenate([block.data for block in blocks])
+    for block in blocks:
+        block.data = block.data[:0].copy()
+    indices = np.concatenate([block.indices for block in blocks])
+    return sp.csr_array((data, indices, starts.astype(np.int32 if small else np.int64)), shape=shape)
+
+
+def _graph(block: Block) -> sp.csr_array:
+    return block["graph"]
+
+
+def place_part(block: Block, fitted: FittedViews, what: str) -> np.ndarray:
+    """Labels, embedding or confidence of the samples in a block."""
+    views = checked(block)
+    return place_samples(list_columns(views, fitted), views, block["rows"].start, fitted)[what]
+
+
+def _place(
+    block: Block, fitted: FittedViews, rule: GraphRule, graph_views: PooledViews | None
+) -> dict[str, np.ndarray]:
+    views = checked(block)
+    columns = list_columns(views, fitted)
+    found = place_samples(columns, views, block["rows"].start, fitted)
+    lists = columns if graph_views is None else list_columns(views, graph_views)
+    graph = inner_edges({**lists, **found}, rule)
+    return {**found, "graph": graph.astype(found["confidence"].dtype)}
+
+
+def _list(block: Block, known: PooledViews) -> dict[str, np.ndarray]:
+    return list_columns(checked(block), known)
+
+
+def _finish(rows: Rows, rule: GraphRule) -> np.ndarray:
+    """Make each cluster one component, and number them by their first row; the new number of each."""
+    connect_clusters(rows, rule)
+    first = rows.reduce(_first_rows, np.minimum, rule.n_clusters)
+    label_of = np.argsort(np.argsort(first))
+    rows.keep("labels", _renamed, label_of)
+    found = int((first < rows.n_rows).sum())
+    if found < rule.n_clusters:
+        warn_user(
+            f"Only {found} of n_clusters={rule.n_clusters} clusters can be told apart; there are no samples in the "
+            "others.",
+            ConvergenceWarning,
+        )
+    return label_of
+
+
+def _first_rows(block: Block, n_clusters: int) -> np.ndarray:
+    labels, places = np.unique(block["labels"], return_index=True)
+    first = np.full(n_clusters, np.iinfo(np.int64).max)
+    first[labels] = block["rows"].start + places
+    return first
+
+
+def _renamed(block: Block, label_of: np.ndarray) -> np.ndarray:
+    return label_of[block["labels"]]

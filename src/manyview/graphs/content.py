@@ -1,0 +1,132 @@
+"""A sample of the rows that follows from their content alone, so that the order of the rows cannot change it.
+
+Every row gets a 64-bit key from the bits of its values. The rows with the smallest keys are the sample: drawn as if at
+random, but the same ones wherever they stand. Equal rows have equal keys, so the sample is one of different contents,
+each with the number of rows that have it (a bottom-k sketch). Sketches of blocks of rows add up to that of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from manyview.views import Array
+
+_MISSING = np.uint64(0x6A09E667F3BCC909)  # the hash of a view that a sample lacks
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The smallest keys, ascending; for each the number of rows that have it, and the first of them."""
+
+    keys: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+
+    def joined(self, other: Sketch, size: int) -> Sketch:
+        """The sketch of the rows of both, of ``size`` keys at most."""
+        keys = np.concatenate([self.keys, other.keys])
+        counts = np.concatenate([self.counts, other.counts])
+        rows = np.concatenate([self.rows, other.rows])
+        return _smallest(keys, counts, rows, size)
+
+
+def row_hashes(arrays: Sequence[Array], present: np.ndarray | None = None) -> np.ndarray:
+    """A hash of each sample in each view, uint64 of shape (n, n_views): the same for dense, sparse and float32 copies.
+
+    Parameters
+    ----------
+    arrays : sequence of arrays of shape (n, d_v)
+        Dense, or CSR in canonical format.
+    present : ndarray of bool, shape (n, n_views), optional
+        Which views each sample has.
+    """
+    hashes = np.empty((arrays[0].shape[0], len(arrays)), dtype=np.uint64)
+    for v, array in enumerate(arrays):
+        salts = mix(np.arange(1, array.shape[1] + 1, dtype=np.uint64))
+        if isinstance(array, np.ndarray):
+            hashes[:, v] = _hash_dense(array, salts)
+        else:
+            hashes[:, v] = _hash_sparse(array.data, array.indices, array.indptr, salts)
+        if present is not None:
+            hashes[~present[:, v], v] = _MISSING
+    return hashes
+
+
+def row_keys(hashes: np.ndarray, signatures: np.ndarray) -> np.ndarray:
+    """One key per sample from its hashes, whatever the order of the views.
+
+    ``signatures`` tell the views apart; of views with the same signature, which are copies, one counts.
+    """
+    _, different = np.unique(signatures, return_index=True)
+    keys = np.zeros(len(hashes), dtype=np.uint64)
+    for v in different:
+        keys += mix(hashes[:, v] ^ mix(signatures[v : v + 1]))
+    return keys
+
+
+def sketch_rows(keys: np.ndarray, first_row: int, size: int) -> Sketch:
+    """The ``size`` smallest different keys, at most, of rows that are numbered from ``first_row`` on."""
+    return _smallest(keys, np.ones(len(keys), dtype=np.int64), first_row + np.arange(len(keys)), size)
+
+
+def repetitions(counts: np.ndarray, size: int) -> np.ndarray:
+    """How often each content should be in a sample of about ``size`` rows: by its share of the rows, at least once."""
+    return np.maximum(np.round(counts * (size / counts.sum())), 1).astype(np.int64)
+
+
+def _smallest(keys: np.ndarray, counts: np.ndarray, rows: np.ndarray, size: int) -> Sketch:
+    different, place = np.unique(keys, return_inverse=True)
+    totals = np.bincount(place, weights=counts).astype(np.int64)
+    first = np.full(len(different), np.iinfo(np.int64).max)
+    np.minimum.at(first, place, rows)
+    return Sketch(different[:size], totals[:size], first[:size])
+
+
+def mix(numbers: np.ndarray) -> np.ndarray:
+    """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
+    z = numbers * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _mixed(number: np.uint64) -> np.uint64:
+    """:func:`mix` of one number."""
+    z = number * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+# Zeros add nothing, so that it does not matter whether they are stored, nor what sign they have.
+@njit(nogil=True, cache=True)
+def _hash_dense(array: np.ndarray, salts: np.ndarray) -> np.ndarray:
+    hashes = np.zeros(array.shape[0], dtype=np.uint64)
+    values = np.empty(array.shape[1])
+    bits = values.view(np.uint64)
+    for i in range(array.shape[0]):
+        values[:] = array[i]
+        total = np.uint64(0)
+        for j in range(array.shape[1]):
+            if values[j] != 0.0:
+                total += _mixed(bits[j] ^ salts[j])
+        hashes[i] = total
+    return hashes
+
+
+@njit(nogil=True, cache=True)
+def _hash_sparse(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, salts: np.ndarray) -> np.ndarray:
+    hashes = np.zeros(starts.size - 1, dtype=np.uint64)
+    value = np.empty(1)
+    bits = value.view(np.uint64)
+    for i in range(hashes.size):
+        for e in range(starts[i], starts[i + 1]):
+            value[0] = data[e]
+            if value[0] != 0.0:
+                hashes[i] += _mixed(bits[0] ^ salts[columns[e]])
+    return hashes
