@@ -7,13 +7,14 @@ learned on all rows. In both cases the rows end up with ``labels``, ``embedding`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview.cluster._learn import Basis, Learned, OnStep, fitted_views, learn, make_graph, pooled_views, whole_rule
-from manyview.cluster._new_samples import FittedViews, PooledViews, list_columns, place_samples
+from manyview.cluster._new_samples import FittedViews, PooledViews, list_columns, place_samples, precision
 from manyview.cluster._source import checked
 from manyview.engines import Block, LocalRows, Rows
 from manyview.exceptions import warn_user
@@ -50,7 +51,7 @@ def fit_on_all(rows: Rows, basis: Basis, on_step: OnStep) -> Found:
     learned = learn(rows, basis, on_step)
     anchors = basis.views.take(basis.order.rows[basis.pool.members])
     rule = whole_rule(rows, basis, basis.pool, place(learned.ensemble, list_columns(anchors, known)).labels)
-    rows.keep("graph", inner_edges, rule)
+    rows.extend(_with_precision, rule, precision(basis.views))
     return Found(learned, rule, basis.pool.members, _finish(rows, rule))
 
 
@@ -91,6 +92,11 @@ def _place(
 
 def _list(block: Block, known: PooledViews) -> dict[str, np.ndarray]:
     return list_columns(checked(block), known)
+
+
+def _with_precision(block: Block, rule: GraphRule, dtype: np.dtype) -> dict[str, Any]:
+    values = {"embedding": block["embedding"], "confidence": block["confidence"], "graph": inner_edges(block, rule)}
+    return {name: value.astype(dtype, copy=False) for name, value in values.items()}
 
 
 def _finish(rows: Rows, rule: GraphRule) -> np.ndarray:

@@ -72,10 +72,10 @@ def draw_by_content(rows: Rows, size: int) -> Drawn:
     rows.drop("hashes")
     rows.drop("present")
     found = np.sort(sketch.rows)
-    parts = rows.map(_pick, found)
+    parts = [part for part in rows.map(_pick, found) if part is not None]
     times = repetitions(sketch.counts, size)[np.argsort(sketch.rows)]
     picked = np.repeat(np.arange(len(found)), times)
-    views = check_views(_stack([part for part in parts if part.n_samples]).take(picked), keep_float32=True)
+    views = check_views(_stack(parts).take(picked), keep_float32=True)
     return Drawn(views, found[picked], None if patterns.all() else patterns, len(found))
 
 
@@ -106,9 +106,10 @@ def _unite(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([one, other]), axis=0)
 
 
-def _pick(block: Block, wanted: np.ndarray) -> Views:
-    own = wanted[(wanted >= block["rows"].start) & (wanted < block["rows"].stop)]
-    return check_block(block["views"].take(own - block["rows"].start), 0)
+def _pick(block: Block, wanted: np.ndarray) -> Views | None:
+    """The wanted samples of a block, if it has any."""
+    own = wanted[(wanted >= block["rows"].start) & (wanted < block["rows"].stop)] - block["rows"].start
+    return check_block(block["views"].take(own), 0) if len(own) else None
 
 
 def _stack(parts: list[Views]) -> Views:

@@ -39,9 +39,9 @@ def load_digits_views() -> Views:
     return Views(
         (
             images.reshape(len(images), -1),
-            _gradients(images),
-            _fourier(images),
-            _profiles(images),
+            gradients(images),
+            fourier(images),
+            profiles(images),
             _zernike_magnitudes(images),
         ),
         names=("pixels", "gradients", "fourier", "profiles", "moments"),
@@ -50,7 +50,7 @@ def load_digits_views() -> Views:
     )
 
 
-def _gradients(images: np.ndarray, n_directions: int = 8, cell: int = 4, step: int = 2) -> np.ndarray:
+def gradients(images: np.ndarray, n_directions: int = 8, cell: int = 4, step: int = 2) -> np.ndarray:
     """Histograms of gradient directions, weighted by the length of the gradient."""
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))  # a border of background, so that edges at the rim count
     down = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1]) / 2
@@ -64,7 +64,7 @@ def _gradients(images: np.ndarray, n_directions: int = 8, cell: int = 4, step: i
     return windows.sum(axis=(-2, -1)).reshape(len(images), -1)
 
 
-def _fourier(images: np.ndarray, highest: int = 3) -> np.ndarray:
+def fourier(images: np.ndarray, highest: int = 3) -> np.ndarray:
     """Magnitudes of the frequencies up to `highest` in both directions, each once, without the mean."""
     magnitudes = np.abs(np.fft.rfft2(images))
     # a real image has equal magnitudes at (v, h) and (-v, -h), so half of the plane says everything
@@ -74,7 +74,7 @@ def _fourier(images: np.ndarray, highest: int = 3) -> np.ndarray:
     return magnitudes[:, vertical, horizontal]
 
 
-def _profiles(images: np.ndarray) -> np.ndarray:
+def profiles(images: np.ndarray) -> np.ndarray:
     """Sums along rows, columns, diagonals and antidiagonals."""
     row, column = np.indices(images.shape[1:])
     lines = [key == value for key in (row, column, row - column, row + column) for value in np.unique(key)]

@@ -57,14 +57,15 @@ def row_hashes(arrays: Sequence[Array], present: np.ndarray | None = None) -> np
 
 
 def row_keys(hashes: np.ndarray, signatures: np.ndarray) -> np.ndarray:
-    """One key per sample from its hashes, whatever the order of the views.
+    """One key per sample from its hashes, whatever the order of the views; ``signatures`` tell these apart.
 
-    ``signatures`` tell the views apart; of views with the same signature, which are copies, one counts.
+    Copies of a view count once.
     """
-    _, different = np.unique(signatures, return_index=True)
     keys = np.zeros(len(hashes), dtype=np.uint64)
-    for v in different:
-        keys += mix(hashes[:, v] ^ mix(signatures[v : v + 1]))
+    mixed = mix(hashes ^ mix(signatures))
+    for v in range(mixed.shape[1]):
+        copied = (mixed[:, :v] == mixed[:, v : v + 1]).any(axis=1)
+        keys += np.where(copied, np.uint64(0), mixed[:, v])
     return keys
 
 
