@@ -19,6 +19,11 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "dtypes")
 
 
+def is_lazy(value: Any) -> bool:
+    """Whether the value is a Dask array; asks without importing Dask."""
+    return all(hasattr(value, name) for name in ("dask", "chunks", "shape"))
+
+
 def has_ids(frame: Any) -> bool:
     """Whether the index of a data frame says more than the number of the row."""
     return type(frame.index).__name__ != "RangeIndex"
@@ -52,6 +57,8 @@ def check_values(
     """
     if is_frame(array):
         array = frame_values(array, where)
+    elif is_lazy(array):
+        array = array.compute()
     values = array.data if sp.issparse(array) and hasattr(array, "data") else array
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     if kind in "USMmV":

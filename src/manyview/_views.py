@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from manyview._outer_join import join_frames
-from manyview._values import has_ids, is_frame
+from manyview._values import has_ids, is_frame, is_lazy
 from manyview.exceptions import ViewsError
 
 
@@ -22,7 +22,7 @@ class Views:
     Parameters
     ----------
     arrays : sequence of array-like or sparse, each of shape (n_samples, n_features_v)
-        The views.
+        The views. Arrays on disk (``np.memmap``) and Dask arrays are kept as they are, nothing of them is loaded.
     names : sequence of str, optional
         One name per view, all different. Default: ``"view0"``, ``"view1"``, ...
     sample_ids : array-like of shape (n_samples,), optional
@@ -193,6 +193,10 @@ def default_names(n_views: int) -> tuple[str, ...]:
 
 
 def _to_array(view: Any, where: str) -> Any:
+    if is_lazy(view) and np.isnan(view.shape).any():
+        raise ViewsError(
+            f"{where}: the sizes of this Dask array's chunks are not known. Call compute_chunk_sizes() on it first."
+        )
     if is_table(view):
         return view
     try:
@@ -202,8 +206,9 @@ def _to_array(view: Any, where: str) -> Any:
 
 
 def is_table(value: Any) -> bool:
-    """Whether the value is one array, sparse matrix or data frame (and not a list of them)."""
-    return sp.issparse(value) or isinstance(value, np.ndarray) or (hasattr(value, "iloc") and hasattr(value, "shape"))
+    """Whether the value is one array, sparse matrix, data frame or Dask array (and not a list of them)."""
+    is_array = sp.issparse(value) or isinstance(value, np.ndarray) or is_lazy(value)
+    return is_array or (hasattr(value, "iloc") and hasattr(value, "shape"))
 
 
 def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:

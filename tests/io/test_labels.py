@@ -117,3 +117,20 @@ def test_a_second_matrix_is_not_lost(save_mat, views):
         read_views(path)
     assert len(read_views(path, views_key=["X", "Y"])) == 2
     assert read_views(path, views_key="X").labels is None
+
+
+def test_text_with_one_class_per_line(tmp_path, views):
+    np.save(tmp_path / "a.npy", views[0])
+    for content, expected in (
+        ("b\na\nb b\na\n\u00e4\nb\n", ["b", "a", "b b", "a", "\u00e4", "b"]),
+        ("1.0\n" * 6, [1] * 6),
+    ):
+        (tmp_path / "y.txt").write_text(content, encoding="utf-8")
+        assert read_views(tmp_path / "a.npy", labels=tmp_path / "y.txt").labels.tolist() == expected
+    for content, error in (
+        (b"1\n\n2\n", "line 2 is empty; expected labels, one"),
+        (b"\xff\n", "cannot be read as UTF-8"),
+    ):
+        (tmp_path / "y.txt").write_bytes(content)
+        with pytest.raises(FileFormatError, match=rf"y\.txt: {error}"):
+            read_views(tmp_path / "a.npy", labels=tmp_path / "y.txt")

@@ -1,5 +1,6 @@
-"""Reading views from files: MATLAB, NumPy, Matrix Market, and tables with one file per view."""
+"""Views from files: reading MATLAB, NumPy, Matrix Market and tables; opening what is larger than memory."""
 
 from manyview.io._read import read_views
+from manyview.io._shards import open_views
 
-__all__ = ["read_views"]
+__all__ = ["open_views", "read_views"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import is_matrix
+from manyview.io._common import Options, Part, is_matrix, reading
 from manyview.io._variables import Cell, Variables, describe, plain_key
 
 # fmt: off
@@ -19,6 +19,21 @@ LABEL_KEYS = frozenset({
 })
 # fmt: on
 """What authors call their labels, as `plain_key` spells it."""
+
+
+def read_text_labels(path: Path, _: Options) -> Part:
+    """Read one class per line: whole numbers, or else names."""
+    with reading(path, "UTF-8 text"):
+        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").rstrip().splitlines()]
+    if not all(lines):
+        at = lines.index("") + 1
+        raise FileFormatError(f"{path}: line {at} is empty; expected labels, one class per line.")
+    names = np.array(lines)
+    try:
+        numbers = _whole_numbers(names.astype(np.float64))
+    except ValueError:
+        return Part(str(path), labels=names)
+    return Part(str(path), labels=names if numbers is None else numbers)
 
 
 def is_label_key(key: str) -> bool:

@@ -80,7 +80,13 @@ def _read_members(path: Path, archive: zipfile.ZipFile, max_bytes: int) -> Varia
 
 
 def _read_array(stream: Any, n_bytes: int, where: str) -> np.ndarray:
-    """Read one array from ``n_bytes`` of ``.npy``, after comparing them with what the header announces."""
+    read_header(stream, n_bytes, where)
+    stream.seek(0)
+    return npy.read_array(stream, allow_pickle=False)
+
+
+def read_header(stream: Any, n_bytes: int, where: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of the array in ``n_bytes`` of ``.npy``, after comparing these with what they announce."""
     version = npy.read_magic(stream)
     if version not in _HEADERS:  # version 3 is for field names of structured arrays, which are no views
         raise FileFormatError(f"{where}: .npy format {version[0]}.{version[1]} is not supported; use 1.0 or 2.0.")
@@ -95,5 +101,4 @@ def _read_array(stream: Any, n_bytes: int, where: str) -> np.ndarray:
         raise FileFormatError(
             f"{where}: the header announces shape {shape} of {dtype}, {announced:,} bytes, but there are {present:,}."
         )
-    stream.seek(0)
-    return npy.read_array(stream, allow_pickle=False)
+    return shape, dtype

@@ -15,7 +15,7 @@ from manyview.exceptions import FileFormatError
 from manyview.io._columns import read_table, read_table_labels
 from manyview.io._common import Options, Part
 from manyview.io._join import agreed_labels, joined
-from manyview.io._labels import is_label_key
+from manyview.io._labels import is_label_key, read_text_labels
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
@@ -35,6 +35,7 @@ READERS: dict[str, Reader] = {
 }
 LABEL_READERS: dict[str, Reader] = {
     ".npy": read_npy_labels,
+    ".txt": read_text_labels,
     ".csv": read_table_labels,
     ".tsv": read_table_labels,
     ".parquet": read_table_labels,
@@ -86,8 +87,8 @@ def read_views(
         In tables: the column with the classes. By default one called ``label``, ``class`` or
         ``ground_truth``.
     labels : path, optional
-        A file with the classes (``.csv``, ``.tsv``, ``.parquet``, ``.npy``), used instead of labels found
-        elsewhere.
+        A file with the classes (``.csv``, ``.tsv``, ``.parquet``, ``.npy``, or ``.txt`` with one class per line),
+        used instead of labels found elsewhere.
     header : bool, optional
         Whether CSV and TSV files begin with the names of the columns. By default they do; only a first line
         of numbers (other than 0, 1, 2, ...) is an error, because it could also be a sample.
@@ -137,9 +138,9 @@ def read_views(
         max_bytes=physical_memory() if max_bytes is None else max_bytes,
     )
     files, file_names, labels_file = _files(path, None if labels is None else Path(labels))
-    parts = [_read_one(file, READERS, options) for file in files]
+    parts = [read_file(file, READERS, options) for file in files]
     if labels_file is not None:
-        parts.append(_read_one(labels_file, LABEL_READERS, options))
+        parts.append(read_file(labels_file, LABEL_READERS, options))
     elif label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
@@ -193,9 +194,10 @@ def _files_in(folder: Path, labels: Path | None) -> tuple[list[Path], Path | Non
     return files, labels
 
 
-def _read_one(path: Path, readers: Mapping[str, Reader], options: Options) -> Part:
+def read_file(path: Path, readers: Mapping[str, Reader], options: Options) -> Part:
+    """Read one file with the reader of its extension."""
     if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file.{_similar(path)}")
+        raise FileNotFoundError(f"{path}: no such file.{similar_files(path)}")
     extension = _extension(path, readers)
     if extension is None:
         raise FileFormatError(f"{path}: cannot be read by its extension. Expected {_known(readers)}.")
@@ -219,7 +221,8 @@ def _stem(path: Path) -> str:
     return path.name[: -len(extension)] if extension else path.stem
 
 
-def _similar(path: Path) -> str:
+def similar_files(path: Path) -> str:
+    """What else may have been meant, to end an error with."""
     if not path.parent.is_dir():
         return f" There is no folder {path.parent} either."
     there = [file.name for file in path.parent.iterdir() if not file.name.startswith(".")]
