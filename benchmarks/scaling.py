@@ -1,6 +1,6 @@
 """Time and memory of InvariantTBGL for many samples, as ratios against other ways in one run.
 
-    python benchmarks/scaling.py million                    three views of 64 features float32, 512 anchors, 10 neighbours
+    python benchmarks/scaling.py million              three views of 64 features float32, 512 anchors, 10 neighbours
     python benchmarks/scaling.py growth 10000 100000 1000000
     MANYVIEW_DATA=folder python benchmarks/scaling.py mnist         MNIST63k in three views, beside k-means
     MANYVIEW_DATA=folder python benchmarks/scaling.py switch        what learning on a sample costs and saves
@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor

@@ -1,0 +1,112 @@
+"""Views on Dask: which engine a fit runs on, blocks of rows on workers, and results that stay with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from manyview._optional import require
+from manyview._values import is_lazy
+from manyview.cluster._blocks import place_part
+from manyview.cluster._new_samples import FittedViews
+from manyview.cluster._source import local_rows
+from manyview.engines import Rows
+from manyview.exceptions import EngineError
+from manyview.views import Views
+
+if TYPE_CHECKING:
+    import dask.array as da
+
+    from manyview.engines.dask import DaskRows
+
+# Rows per block on a worker: more than a thread takes at a time, since every block has a price of its own there.
+_BLOCK_ROWS = 32768
+
+
+def is_distributed(views: Views, engine: str) -> bool:
+    """Whether these views are worked on block by block, however few samples there are."""
+    return engine == "dask" or any(is_lazy(array) for array in views.arrays)
+
+
+def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
+    """The samples in blocks that hold ``views`` and ``rows``: on Dask workers, or in the threads of this machine.
+
+    Dask arrays go to the workers of the current client. Without one, or if the engine is "local", they are loaded block
+    by block.
+    """
+    client = current_client() if engine != "local" and is_distributed(views, engine) else None
+    if client is not None:
+        return worker_rows(views, client)
+    if engine == "dask":
+        raise EngineError(
+            "engine='dask': there is no Dask client. Start one first, for example "
+            "client = distributed.Client(n_workers=2), or take engine='local'."
+        )
+    return local_rows(views, n_jobs)
+
+
+def current_client() -> Any | None:
+    """The ``distributed.Client`` that is at work here, if there is one."""
+    distributed = require("distributed", extra="dask", purpose="Work on Dask workers")
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def worker_rows(views: Views, client: Any) -> DaskRows:
+    """The samples in blocks on the workers of a client."""
+    from manyview.engines.dask import DaskRows, to_dask
+
+    tables = [*views.arrays] if views.present is None else [*views.arrays, views.present]
+    arrays = [table if is_lazy(table) else to_dask(_plain(table), _BLOCK_ROWS) for table in tables]
+    names = [*(f"views[{name!r}]" for name in views.names), "present"]
+    make = partial(_raw_block, views.names)
+    block_rows = min(_BLOCK_ROWS, max(arrays[0].chunks[0]))
+    return DaskRows.from_arrays(client, arrays, make, block_rows, names[: len(arrays)])
+
+
+def _plain(table: Any) -> Any:
+    return table.to_numpy() if hasattr(table, "to_numpy") else table
+
+
+def _raw_block(names: Sequence[str], chunks: list, first_row: int) -> dict[str, Any]:
+    present = chunks[len(names)] if len(chunks) > len(names) else None
+    views = Views(tuple(chunks[: len(names)]), tuple(names), present=present)
+    return {"views": views, "rows": range(first_row, first_row + views.n_samples)}
+
+
+def place_lazily(views: Views, fitted: FittedViews, what: str) -> da.Array:
+    """Labels, embedding or confidence of samples in Dask arrays, as a Dask array: nothing is computed yet."""
+    dask = require("dask", extra="dask", purpose="Dask arrays")
+    array = require("dask.array", extra="dask", purpose="Dask arrays")
+    tables = [*views.arrays] if views.present is None else [*views.arrays, views.present]
+    rows = next(table for table in tables if is_lazy(table)).chunks[0]
+    cut = [
+        (table if is_lazy(table) else array.from_array(_plain(table))).rechunk({0: rows, 1: -1}) for table in tables
+    ]
+    like = np.empty((0, *_shape(fitted, what)), dtype=_dtype(views, what))
+    model, place = dask.delayed(fitted), dask.delayed(_place_chunk, pure=False)
+    starts = np.cumsum([0, *rows])
+    parts = [
+        array.from_delayed(place(list(chunks), views.names, int(start), model, what), (size, *like.shape[1:]), meta=like)
+        for start, size, *chunks in zip(starts, rows, *(table.to_delayed().ravel() for table in cut), strict=False)
+    ]
+    return array.concatenate(parts)
+
+
+def _place_chunk(chunks: list, names: Sequence[str], first_row: int, fitted: FittedViews, what: str) -> np.ndarray:
+    return place_part(_raw_block(names, chunks, first_row), fitted, what)
+
+
+def _shape(fitted: FittedViews, what: str) -> tuple[int, ...]:
+    return (fitted.ensemble.consensus.centres.shape[1],) if what == "embedding" else ()
+
+
+def _dtype(views: Views, what: str) -> Any:
+    if what == "labels":
+        return np.int64
+    return np.float32 if all(array.dtype == np.float32 for array in views.arrays) else np.float64
