@@ -208,8 +208,17 @@ def test_best_supported_of_one_view_changes_nothing(blobs):
 def test_degrees_are_added_for_the_given_columns():
     anchors, weights = random_edges(0)
     degrees = np.ones(15)
-    _edges.add_degrees(anchors, weights, 2, 7, degrees)
-    np.testing.assert_allclose(degrees, 1 + dense(anchors[:, 2:7], weights[:, 2:7], 15).sum(axis=0))
+    _edges.add_degrees(anchors, weights, 2, 7, 2.0**40, degrees)
+    np.testing.assert_allclose(degrees, 1 + 2.0**40 * dense(anchors[:, 2:7], weights[:, 2:7], 15).sum(axis=0))
+
+
+def test_degrees_are_rounded_up_to_whole_units():
+    anchors, weights = random_edges(0)
+    degrees, expected = np.zeros(15), np.zeros(15)
+    _edges.add_degrees(anchors, weights, 0, anchors.shape[1], 8.0, degrees)
+    np.add.at(expected, anchors, np.ceil(weights * 8))
+    np.testing.assert_array_equal(degrees, expected)
+    assert (degrees / 8 >= dense(anchors, weights, 15).sum(axis=0)).all()
 
 
 def test_anchors_are_scaled_in_the_given_columns():
@@ -223,7 +232,10 @@ def test_anchors_are_scaled_in_the_given_columns():
 def test_gram_and_product_are_those_of_the_dense_matrix():
     anchors, weights = random_edges(2)
     matrix, vectors = dense(anchors, weights, 15), np.random.default_rng(2).normal(size=(15, 4))
-    np.testing.assert_allclose(_edges.edge_gram(anchors, weights, 15), matrix.T @ matrix, atol=1e-12)
+    lower = _edges.edge_gram(anchors, weights, 15, 2.0**40)
+    np.testing.assert_array_equal(lower, np.rint(lower))
+    np.testing.assert_array_equal(np.triu(lower, 1), 0)
+    np.testing.assert_allclose(lower / 2.0**40, np.tril(matrix.T @ matrix), atol=1e-9)
     np.testing.assert_allclose(_edges.edge_product(anchors, weights, vectors), matrix @ vectors, atol=1e-12)
 
 
@@ -257,6 +269,26 @@ def test_centre_sums_hold_weighted_sums_and_weights():
     np.testing.assert_allclose(_edges.centre_sums(points, weights, labels, 6), expected, atol=1e-12)
 
 
+def test_nearest_sums_hold_counted_sums_and_numbers():
+    rng = np.random.default_rng(5)
+    for n in (1, 50, 128, 300):  # with and without rows that fill no batch
+        points, centres = rng.normal(size=(n, 3)), rng.normal(size=(6, 3))
+        centres[4] = 50.0  # far from all
+        one_hot = np.eye(6)[_edges.nearest_centre(points, centres)]
+        expected = np.column_stack([one_hot.T @ np.rint(points * 2.0**20), one_hot.sum(axis=0)])
+        np.testing.assert_array_equal(_edges.nearest_sums(points, centres, 2.0**20), expected)
+        gaps = ((points[:, None] - centres) ** 2).sum(axis=2).min(axis=1)
+        np.testing.assert_allclose(_edges.centre_gaps(points, centres), gaps)
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 100])
+def test_both_triangles_of_a_matrix(size):
+    x = np.random.default_rng(size).integers(-9, 9, (size, size)).astype(float)
+    found = _edges.both_triangles(np.tril(x), 4.0)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, (np.tril(x) + np.tril(x, -1).T) / 4)
+
+
 def test_label_tables_are_contingency_tables():
     rng = np.random.default_rng(6)
     reference = rng.integers(4, size=70, dtype=np.int32)
@@ -279,7 +311,9 @@ def test_vote_product_and_adjoint_are_those_of_the_dense_table(votes):
     rng = np.random.default_rng(8)
     values, samples = rng.normal(size=(12, 4)), rng.normal(size=(60, 4))
     np.testing.assert_allclose(_edges.vote_product(labels, offsets, values), table @ values, atol=1e-12)
-    np.testing.assert_allclose(_edges.vote_adjoint(labels, offsets, samples, 12), table.T @ samples, atol=1e-12)
+    units = 2.0 ** np.arange(40, 44)
+    counted = np.rint(samples * units)
+    np.testing.assert_array_equal(_edges.vote_adjoint(labels, offsets, samples, 12, units), table.T @ counted)
 
 
 def test_vote_adjoint_is_the_adjoint_of_vote_product(votes):
@@ -287,7 +321,13 @@ def test_vote_adjoint_is_the_adjoint_of_vote_product(votes):
     rng = np.random.default_rng(9)
     x, y = rng.normal(size=(12, 3)), rng.normal(size=(60, 3))
     left = (_edges.vote_product(labels, offsets, x) * y).sum()
-    assert left == pytest.approx((x * _edges.vote_adjoint(labels, offsets, y, 12)).sum())
+    units = np.full(3, 2.0**45)
+    assert left == pytest.approx((x * _edges.vote_adjoint(labels, offsets, y, 12, units) / units).sum())
+
+
+def test_shared_samples_are_the_lower_triangle_of_the_tables_gram_matrix(votes):
+    labels, offsets, table = votes
+    np.testing.assert_array_equal(_edges.shared_samples(labels, offsets, 12), np.tril(table.T @ table))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -364,6 +404,13 @@ def test_balanced_rows_have_as_much_mass_as_complete_ones():
     weights = np.array([[0.5, 0.5, 1.0, 1.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
     _edges.balance_rows(weights, np.array([0, 2, 4]), np.array([2.0, 1.0]))
     np.testing.assert_allclose(weights, [[0.5, 0.5, 1, 1], [0.75, 0.75, 0, 0], [0, 0, 3, 3]])
+
+
+def test_rows_without_edges_have_no_label():
+    weights, labels = np.random.default_rng(0).random((40, 6)), np.arange(40, dtype=np.int32)
+    weights[::3], weights[1::3, :-1] = 0.0, 0.0
+    _edges.abstain(weights, labels)
+    np.testing.assert_array_equal(labels, np.where(np.arange(40) % 3 == 0, -1, np.arange(40)))
 
 
 def test_members_that_abstain_do_not_vote():

@@ -79,12 +79,12 @@ def test_no_pass_over_the_rows_raises_the_cost(monkeypatch):
     points = np.random.default_rng(6).random((300, 3))
     rows, centres = LocalRows({"points": points}, 1, block_rows=70), points[:8]
     start = cost(points, centres)
-    final, n_passes, arrived = kmeans_rows(rows, "points", centres)
+    final, n_passes, arrived = kmeans_rows(rows, "points", centres, 300)
     assert arrived
     monkeypatch.setattr(_kmeans, "_MAX_PASSES", 1)
     costs = [start]
     for _ in range(n_passes):
-        centres = kmeans_rows(rows, "points", centres)[0]
+        centres = kmeans_rows(rows, "points", centres, 300)[0]
         costs.append(cost(points, centres))
     assert n_passes > 5
     assert (np.diff(costs) <= 1e-9).all()
@@ -95,14 +95,14 @@ def test_no_pass_over_the_rows_raises_the_cost(monkeypatch):
 def test_passes_that_are_used_up_are_reported(monkeypatch):
     points = np.random.default_rng(6).random((300, 3))
     monkeypatch.setattr(_kmeans, "_MAX_PASSES", 2)
-    assert kmeans_rows(LocalRows({"points": points}), "points", points[:8])[1:] == (2, False)
+    assert kmeans_rows(LocalRows({"points": points}), "points", points[:8], 300)[1:] == (2, False)
 
 
 @pytest.mark.parametrize("block_rows", [1, 33, 199])
 def test_the_size_of_the_blocks_does_not_matter(clouds, block_rows):
     points, _ = clouds
-    expected, n_passes, _ = kmeans_rows(LocalRows({"points": points}), "points", points[:4])
-    found = kmeans_rows(LocalRows({"points": points}, block_rows=block_rows), "points", points[:4])
+    expected, n_passes, _ = kmeans_rows(LocalRows({"points": points}), "points", points[:4], 300)
+    found = kmeans_rows(LocalRows({"points": points}, block_rows=block_rows), "points", points[:4], 300)
     np.testing.assert_allclose(found[0], expected, atol=1e-12)
     assert found[1:] == (n_passes, True)
 
@@ -142,8 +142,8 @@ def test_occupy_leaves_no_centre_empty_however_small_or_large_the_coordinates(si
 @pytest.mark.parametrize("size", [2.0**-40, 2.0**40])
 def test_the_size_of_the_coordinates_does_not_matter(size):
     points = np.random.default_rng(6).random((300, 3))
-    expected, n_passes, _ = kmeans_rows(LocalRows({"points": points}), "points", points[:8])
-    found = kmeans_rows(LocalRows({"points": points * size}), "points", points[:8] * size)
+    expected, n_passes, _ = kmeans_rows(LocalRows({"points": points}), "points", points[:8], 300)
+    found = kmeans_rows(LocalRows({"points": points * size}), "points", points[:8] * size, 300 * size)
     np.testing.assert_array_equal(found[0], expected * size)
     assert found[1:] == (n_passes, True)
     first, second = (kmeans(x, np.ones(300), 8, np.random.default_rng(0)) for x in (points, points * size))

@@ -162,7 +162,7 @@ def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) ->
     for k in n_clusters:
         space = f"{k} {everything}"
         rows.keep(space, _directions, everything, k)
-        centres, _, _ = kmeans_rows(rows, space, spectrum.start_centres(k, rng))
+        centres, _, _ = kmeans_rows(rows, space, spectrum.start_centres(k, rng), rows.n_rows)
         rows.keep(_labels(member, k), assign, space, centres)
         rows.drop(space)
     rows.drop(everything)
@@ -190,9 +190,9 @@ def _consensus_gap(rows: Rows, members: Sequence[Member], n_clusters: int) -> fl
     """
     names = [_labels(member, n_clusters + 1) for member in members]
     offsets = np.arange(len(members) + 1) * (n_clusters + 1)
-    values = consensus_vectors(
-        rows, names, offsets, inverse_sqrt(len(members) * rows.sum(cluster_sizes, names, offsets)), n_clusters + 1
-    )[1]
+    sizes = rows.sum(cluster_sizes, names, offsets)
+    column = inverse_sqrt(len(members) * sizes)
+    values = consensus_vectors(rows, names, offsets, sizes, column, n_clusters + 1)[1]
     return float(values[n_clusters - 1] - values[n_clusters])
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from manyview.engines import Block, Rows
 from manyview.graphs.laplacian import leading_eigenvectors
-from manyview.solvers._edges import label_tables, vote_adjoint, vote_product
+from manyview.solvers._edges import label_tables, shared_samples, vote_adjoint, vote_product
+from manyview.solvers._exact import units_in_one
 from manyview.solvers._kmeans import kmeans, kmeans_rows, occupy
 from manyview.solvers._members import Member, Settings, assign, unit_rows
 
@@ -99,7 +100,7 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     sizes = rows.sum(cluster_sizes, names, offsets)
     column = np.repeat(weights / weights.sum(), counts)
     column = np.sqrt(np.divide(column, sizes, out=np.zeros_like(column), where=sizes > 0))
-    vectors, values = consensus_vectors(rows, names, offsets, column, settings.n_clusters)
+    vectors, values = consensus_vectors(rows, names, offsets, sizes, column, settings.n_clusters)
 
     project = np.ascontiguousarray(vectors * column[:, None] / values)
     rows.keep("consensus", _vote, names, offsets, project)
@@ -107,9 +108,14 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     rng = np.random.default_rng([settings.seed, 2**31])
     some = offsets[min(_STARTING_MEMBERS, len(members))]
     found = []
-    for space, points in (("consensus", vectors * column[:, None]), ("consensus directions", unit_rows(vectors))):
+    # The columns of U have length 1 but for rounding, so that the entries of each add up to √n at most.
+    spaces = (
+        ("consensus", vectors * column[:, None], 2 * np.sqrt(rows.n_rows)),
+        ("consensus directions", unit_rows(vectors), rows.n_rows),
+    )
+    for space, points, bound in spaces:
         centres = kmeans(points[:some], sizes[:some], settings.n_clusters, rng, settings.n_starts)
-        centres, n_passes, arrived = kmeans_rows(rows, space, centres)
+        centres, n_passes, arrived = kmeans_rows(rows, space, centres, bound)
         centres = occupy(rows, space, centres)
         name = f"labels by {space}"
         rows.keep(name, assign, space, centres)
@@ -148,22 +154,32 @@ def _directions(block: Block, name: str) -> np.ndarray:
     return unit_rows(block[name])
 
 
-def _covote(block: Block, names: Sequence[str], offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _covote(
+    block: Block, names: Sequence[str], offsets: np.ndarray, values: np.ndarray, units: np.ndarray
+) -> np.ndarray:
     labels = _stack(block, names)
-    return vote_adjoint(labels, offsets, vote_product(labels, offsets, values), len(values))
+    return vote_adjoint(labels, offsets, vote_product(labels, offsets, values), len(values), units)
+
+
+def _shared(block: Block, names: Sequence[str], offsets: np.ndarray) -> np.ndarray:
+    return shared_samples(_stack(block, names), offsets, int(offsets[-1]))
 
 
 def consensus_vectors(
-    rows: Rows, names: Sequence[str], offsets: np.ndarray, column: np.ndarray, n_vectors: int
+    rows: Rows, names: Sequence[str], offsets: np.ndarray, sizes: np.ndarray, column: np.ndarray, n_vectors: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leading right singular vectors of Ĥ, and singular values; ``column`` scales the clusters."""
+    """Leading right singular vectors of Ĥ, and singular values; ``column`` scales the clusters that have ``sizes``."""
     size = len(column)
 
     def apply(block: np.ndarray) -> np.ndarray:
-        return column[:, None] * rows.sum(_covote, names, offsets, column[:, None] * block)
+        values = column[:, None] * block
+        # What is summed are sums of the values of a row's clusters, and cluster j's value is in |j| of them.
+        units = np.array([units_in_one(bound) for bound in sizes @ np.abs(values)])
+        return column[:, None] * (rows.sum(_covote, names, offsets, values, units) / units)
 
     if size <= _SMALL_TABLE:  # one pass for the Gram matrix instead of one per product
-        gram = apply(np.eye(size))
+        shared = rows.sum(_shared, names, offsets)
+        gram = column[:, None] * (shared + np.tril(shared, -1).T) * column
         squares, vectors = leading_eigenvectors(lambda block: gram @ block, size, n_vectors)
     else:
         squares, vectors = leading_eigenvectors(apply, size, n_vectors)

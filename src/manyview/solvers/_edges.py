@@ -2,12 +2,19 @@
 
 Edges of a block of b rows are two arrays of shape (b, width): anchors and weights. Unused places have weight 0. They
 are never stored for all rows, but made again in every pass, which is cheaper than keeping them.
+
+What comes of a row depends on this row alone, bit by bit, and sums over rows are exact: neither the order of the rows
+nor how they are cut into blocks matters. What "counted in units" means is said in :mod:`manyview.solvers._exact`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+# So many rows are compared with the centres at a time: their coordinates side by side are what the processor's vector
+# units like, and stay in its nearest cache.
+_LANES = 128
 
 
 @njit(nogil=True, cache=True)
@@ -28,38 +35,37 @@ def view_edges(
     ``1 - g/k`` goes to the neutral anchor, the one after the last: a row with little to say should not shout. A sample
     that lacks the view lists -1 and has no edges at all.
     """
-    neutral = place.max() + 1
+    neutral, length = place.max() + 1, near.shape[1]
     for i in range(near.shape[0]):
-        if near.shape[1] == 0 or near[i, 0] < 0:
-            for j in range(start, start + k + 1):
-                anchors[i, j], weights[i, j] = neutral, 0.0
+        anchor, weight = anchors[i, start : start + k + 1], weights[i, start : start + k + 1]
+        if length == 0 or near[i, 0] < 0:
+            anchor[:], weight[:] = neutral, 0.0
             continue
-        found, similar, last = 0, 0, 0.0
-        for j in range(near.shape[1]):
-            anchor = place[near[i, j]]
-            if anchor < 0:
-                continue
-            alike = np.isfinite(distance[i, j])
-            last = float(distance[i, j]) if alike else far
-            if found == k:
-                break
-            anchors[i, start + found] = anchor
-            weights[i, start + found] = last
-            found += 1
-            similar += alike
-        total = 0.0
-        for j in range(start, start + similar):
-            weights[i, j] = last - weights[i, j]
-            total += weights[i, j]
+        found, j = 0, 0
+        while found <= k and j < length:  # no branch: what is not among the anchors is overwritten by the next
+            anchor[found] = place[near[i, j]]
+            weight[found] = distance[i, j]
+            found += anchor[found] >= 0
+            j += 1
+        last = weight[found - 1] if found > 0 else 0.0
+        last = last if np.isfinite(last) else far
+        similar, total = 0, 0.0
+        for j in range(min(found, k)):
+            if np.isfinite(weight[j]):
+                weight[j] = last - weight[j]
+                total += weight[j]
+                similar += 1
         mass = 0.0
         if similar > 0:
             mass = similar / k if np.isfinite(far) else 1.0
-        for j in range(start, start + k + 1):
-            if j < start + similar:
-                weights[i, j] = weights[i, j] / total * mass if total > 0 else mass / similar
-            else:
-                anchors[i, j], weights[i, j] = neutral, 0.0
-        weights[i, start + k] = 1.0 - mass
+        if total > 0:
+            factor = mass / total
+            for j in range(similar):
+                weight[j] *= factor
+        else:
+            weight[:similar] = mass / max(similar, 1)
+        anchor[similar:], weight[similar:] = neutral, 0.0
+        weight[k] = 1.0 - mass
 
 
 @njit(nogil=True, cache=True)
@@ -89,6 +95,27 @@ def _nth_largest(values: np.ndarray, n: int) -> float:
 
 
 @njit(nogil=True, cache=True)
+def _merge_row(
+    anchors: np.ndarray, weights: np.ndarray, stop: int, mass_of: np.ndarray, merged: np.ndarray, support: np.ndarray
+) -> int:
+    """Add up the weights of equal anchors of one row; the number of different ones below ``stop`` with weight.
+
+    ``mass_of`` has a place for each anchor and comes and goes with zeros, but that the weights of the anchors from
+    ``stop`` on are left there.
+    """
+    count = 0
+    for j in range(anchors.size):
+        anchor, weight = anchors[j], weights[j]
+        merged[count] = anchor
+        count += (mass_of[anchor] == 0.0) & (weight > 0.0) & (anchor < stop)
+        mass_of[anchor] += weight
+    for c in range(count):
+        support[c] = mass_of[merged[c]]
+        mass_of[merged[c]] = 0.0
+    return count
+
+
+@njit(nogil=True, cache=True)
 def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
     """Keep in each row the k anchors with most weight over all views, in place.
 
@@ -97,46 +124,36 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
     its mean share of the mass. What is left has columns ``0, ..., k``; all others get weight 0.
     """
     width = anchors.shape[1]
-    merged, support = np.empty(width, dtype=anchors.dtype), np.empty(width)
-    where, row_of = np.empty(neutral + 1, dtype=np.int32), np.full(neutral + 1, -1, dtype=np.int32)
+    merged, support, sorted_out = np.empty(width + 1, dtype=anchors.dtype), np.empty(width), np.empty(width)
+    mass_of = np.zeros(neutral + 1)
     for i in range(anchors.shape[0]):
-        count, mass, idle = 0, 0.0, 0.0
-        for j in range(width):
-            anchor, weight = anchors[i, j], weights[i, j]
-            if weight <= 0.0:
-                continue
-            if anchor == neutral:
-                idle += weight
-                continue
-            mass += weight
-            if row_of[anchor] == i:  # seen in an earlier view
-                support[where[anchor]] += weight
-            else:
-                row_of[anchor], where[anchor] = i, count
-                merged[count], support[count] = anchor, weight
-                count += 1
+        anchor, weight = anchors[i], weights[i]
+        count = _merge_row(anchor, weight, neutral, mass_of, merged, support)
+        idle, mass_of[neutral] = mass_of[neutral], 0.0
+        mass = 0.0
+        for c in range(count):
+            mass += support[c]
         threshold = 0.0
         if count > k:
-            threshold = _nth_largest(support[:count].copy(), k)
+            sorted_out[:count] = support[:count]
+            threshold = _nth_largest(sorted_out[:count], k)
         kept, total = 0, 0.0
-        for c in range(count):
-            if support[c] > threshold:
-                anchors[i, kept], weights[i, kept] = merged[c], support[c] - threshold
-                total += weights[i, kept]
-                kept += 1
+        for c in range(count):  # no branch: what is not kept is overwritten by the next
+            anchor[kept], weight[kept] = merged[c], support[c] - threshold
+            kept += support[c] > threshold
+        for j in range(kept):
+            total += weight[j]
         if kept == 0 and count > 0:  # the k + 1 best are equal: as with CAN weights, the first k of them count the same
             for c in range(count):
                 if support[c] == threshold and kept < k:
-                    anchors[i, kept], weights[i, kept] = merged[c], 1.0
+                    anchor[kept], weight[kept] = merged[c], 1.0
                     kept += 1
             total = float(kept)
-        for j in range(width):
-            if j < kept:
-                weights[i, j] *= mass / total / (mass + idle)
-            else:
-                anchors[i, j], weights[i, j] = neutral, 0.0
+        for j in range(kept):
+            weight[j] *= mass / total / (mass + idle)
+        anchor[kept:], weight[kept:] = neutral, 0.0
         if mass + idle > 0:  # else the sample lacks all of these views
-            weights[i, kept] = idle / (mass + idle) if kept > 0 else 1.0
+            weight[kept] = idle / (mass + idle) if kept > 0 else 1.0
 
 
 @njit(nogil=True, cache=True)
@@ -159,11 +176,16 @@ def balance_rows(weights: np.ndarray, starts: np.ndarray, counts: np.ndarray) ->
 
 
 @njit(nogil=True, cache=True)
-def add_degrees(anchors: np.ndarray, weights: np.ndarray, start: int, stop: int, degrees: np.ndarray) -> None:
-    """Add the weights in columns ``start`` to ``stop`` to the degrees of their anchors."""
+def add_degrees(
+    anchors: np.ndarray, weights: np.ndarray, start: int, stop: int, units: float, degrees: np.ndarray
+) -> None:
+    """Add the weights in columns ``start`` to ``stop`` to the degrees of their anchors, counted in units.
+
+    They are rounded up: no column, divided by its degree, then sums to more than 1, which bounds the Gram matrix.
+    """
     for i in range(anchors.shape[0]):
         for j in range(start, stop):
-            degrees[anchors[i, j]] += weights[i, j]
+            degrees[anchors[i, j]] += np.ceil(weights[i, j] * units)
 
 
 @njit(nogil=True, cache=True)
@@ -175,54 +197,140 @@ def scale_anchors(anchors: np.ndarray, weights: np.ndarray, start: int, stop: in
 
 
 @njit(nogil=True, cache=True)
-def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    """``WᵀW`` of the block, dense."""
-    gram = np.zeros((size, size))
+def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int, units: float) -> np.ndarray:
+    """``WᵀW`` of the block, counted in units: the lower triangle, and zeros above."""
+    gram, mass_of = np.zeros((size, size)), np.zeros(size)
+    merged, value = np.empty(anchors.shape[1] + 1, dtype=anchors.dtype), np.empty(anchors.shape[1])
     for i in range(anchors.shape[0]):
-        for p in range(anchors.shape[1]):
-            if weights[i, p] != 0.0:
-                row = gram[anchors[i, p]]
-                for q in range(anchors.shape[1]):
-                    row[anchors[i, q]] += weights[i, p] * weights[i, q]
+        count = _merge_row(anchors[i], weights[i], size, mass_of, merged, value)
+        for p in range(count):
+            a, factor = merged[p], value[p] * units
+            for q in range(p + 1):
+                b = merged[q]
+                gram[max(a, b), min(a, b)] += np.rint(factor * value[q])
     return gram
+
+
+@njit(nogil=True, cache=True)
+def both_triangles(lower: np.ndarray, units: float) -> np.ndarray:
+    """The symmetric matrix whose lower triangle was counted in units, in single precision."""
+    size, tile = lower.shape[0], 32  # by tiles, since one side of the diagonal is written across the memory
+    matrix = np.empty((size, size), dtype=np.float32)
+    for first in range(0, size, tile):
+        for second in range(0, first + 1, tile):
+            for i in range(first, min(first + tile, size)):
+                for j in range(second, min(second + tile, i + 1)):
+                    matrix[i, j] = matrix[j, i] = lower[i, j] / units
+    return matrix
 
 
 @njit(nogil=True, cache=True)
 def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """``W @ vectors`` of the block."""
-    product = np.zeros((anchors.shape[0], vectors.shape[1]))
+    n_vectors = vectors.shape[1]
+    product, total = np.empty((anchors.shape[0], n_vectors)), np.empty(n_vectors)
     for i in range(anchors.shape[0]):
+        total[:] = 0.0
         for p in range(anchors.shape[1]):
-            if weights[i, p] != 0.0:
-                for c in range(vectors.shape[1]):
-                    product[i, c] += weights[i, p] * vectors[anchors[i, p], c]
+            weight, vector = weights[i, p], vectors[anchors[i, p]]
+            for c in range(n_vectors):
+                total[c] += weight * vector[c]
+        product[i] = total
     return product
+
+
+@njit(nogil=True, cache=True)
+def abstain(weights: np.ndarray, labels: np.ndarray) -> None:
+    """Take the labels of rows without edges away, in place: -1 is none."""
+    for i in range(weights.shape[0]):
+        j = 0
+        while j < weights.shape[1] and weights[i, j] <= 0.0:
+            j += 1
+        if j == weights.shape[1]:
+            labels[i] = -1
+
+
+@njit(nogil=True, cache=True)
+def unit_lengths(table: np.ndarray) -> np.ndarray:
+    """Rows of length 1; rows that are zero but for rounding stay zero."""
+    units = np.zeros(table.shape)
+    for i in range(table.shape[0]):
+        square = 0.0
+        for j in range(table.shape[1]):
+            square += table[i, j] ** 2
+        length = np.sqrt(square)
+        if length > 1e-12:
+            for j in range(table.shape[1]):
+                units[i, j] = table[i, j] / length
+    return units
+
+
+@njit(nogil=True, cache=True)
+def _nearest_of_some(points: np.ndarray, centres: np.ndarray, across: np.ndarray, labels: np.ndarray) -> None:
+    """Index of the nearest centre of at most ``_LANES`` points, the first of equals; ``across`` is room to work in."""
+    n_features = points.shape[1]
+    for i in range(points.shape[0]):
+        for j in range(n_features):
+            across[j, i] = points[i, j]
+    cost, least = across[n_features], across[n_features + 1]
+    least[:], labels[:] = np.inf, 0
+    for c in range(centres.shape[0]):
+        half = 0.0
+        for j in range(n_features):
+            half += centres[c, j] ** 2 / 2
+        cost[:] = half
+        for j in range(n_features):
+            coordinate, values = centres[c, j], across[j]
+            for i in range(_LANES):
+                cost[i] -= coordinate * values[i]
+        for i in range(_LANES):
+            nearer = cost[i] < least[i]
+            labels[i] = c if nearer else labels[i]
+            least[i] = cost[i] if nearer else least[i]
 
 
 @njit(nogil=True, cache=True)
 def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Index of the nearest centre of each point, the first of equals; the same bits wherever a point stands."""
-    labels = np.empty(points.shape[0], dtype=np.int32)
-    n_centres, n_features = centres.shape
-    across = np.ascontiguousarray(centres.T)  # so that the inner loop runs over neighbours in memory
-    halves = np.zeros(n_centres)
-    for j in range(n_features):
-        for c in range(n_centres):
-            halves[c] += across[j, c] ** 2 / 2
-    cost = np.empty(n_centres)
-    for i in range(points.shape[0]):
-        cost[:] = halves
-        for j in range(n_features):
-            value = points[i, j]
-            for c in range(n_centres):
-                cost[c] -= value * across[j, c]
-        labels[i] = np.argmin(cost)
+    n, n_features = points.shape
+    labels, some, across = np.empty(n, dtype=np.int32), np.zeros(_LANES, np.int64), np.zeros((n_features + 2, _LANES))
+    for start in range(0, n, _LANES):
+        stop = min(start + _LANES, n)
+        _nearest_of_some(points[start:stop], centres, across, some)
+        labels[start:stop] = some[: stop - start]
     return labels
 
 
 @njit(nogil=True, cache=True)
+def nearest_sums(points: np.ndarray, centres: np.ndarray, units: float) -> np.ndarray:
+    """For each centre the sum of the points that it is nearest to, counted in units, and their number."""
+    n, n_features = points.shape
+    sums = np.zeros((centres.shape[0], n_features + 1))
+    labels, across = np.zeros(_LANES, np.int64), np.zeros((n_features + 2, _LANES))
+    for start in range(0, n, _LANES):
+        stop = min(start + _LANES, n)
+        _nearest_of_some(points[start:stop], centres, across, labels)
+        for i in range(start, stop):
+            total = sums[labels[i - start]]
+            for j in range(n_features):
+                total[j] += np.rint(points[i, j] * units)
+            total[n_features] += 1.0
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def centre_gaps(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Squared distance of each point to its nearest centre."""
+    labels, gaps = nearest_centre(points, centres), np.zeros(points.shape[0])
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            gaps[i] += (points[i, j] - centres[labels[i], j]) ** 2
+    return gaps
+
+
+@njit(nogil=True, cache=True)
 def centre_sums(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
-    """For each label the weighted sum of its points, and in the last column their weight."""
+    """For each label the weighted sum of its points, and in the last column their weight; not exact."""
     sums = np.zeros((n_centres, points.shape[1] + 1))
     for i in range(points.shape[0]):
         for j in range(points.shape[1]):
@@ -244,22 +352,42 @@ def label_tables(reference: np.ndarray, labels: np.ndarray, n_reference: int, n_
 @njit(nogil=True, cache=True)
 def vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum over the members of the rows of ``values`` that belong to each sample's clusters; -1 is none."""
-    product = np.zeros((labels.shape[0], values.shape[1]))
+    n_values = values.shape[1]
+    product, total = np.empty((labels.shape[0], n_values)), np.empty(n_values)
     for i in range(labels.shape[0]):
+        total[:] = 0.0
         for r in range(labels.shape[1]):
-            if labels[i, r] < 0:
-                continue
-            for c in range(values.shape[1]):
-                product[i, c] += values[offsets[r] + labels[i, r], c]
+            if labels[i, r] >= 0:
+                value = values[offsets[r] + labels[i, r]]
+                for c in range(n_values):
+                    total[c] += value[c]
+        product[i] = total
     return product
 
 
 @njit(nogil=True, cache=True)
-def vote_adjoint(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-    """The transpose of :func:`vote_product`: each sample's values, added to all clusters that it is in."""
-    total = np.zeros((size, values.shape[1]))
+def vote_adjoint(
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, size: int, units: np.ndarray
+) -> np.ndarray:
+    """The transpose of :func:`vote_product`: each sample's values, counted in units, added to the clusters it is in."""
+    total, counted = np.zeros((size, values.shape[1])), np.empty(values.shape[1])
+    for i in range(labels.shape[0]):
+        counted[:] = np.rint(values[i] * units)
+        for r in range(labels.shape[1]):
+            line = total[offsets[r] + labels[i, r]]
+            for c in range(values.shape[1]):
+                line[c] += counted[c]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def shared_samples(labels: np.ndarray, offsets: np.ndarray, size: int) -> np.ndarray:
+    """Number of samples that two clusters have in common: the lower triangle, and zeros above."""
+    counts, clusters = np.zeros((size, size)), np.empty(labels.shape[1], dtype=np.int64)
     for i in range(labels.shape[0]):
         for r in range(labels.shape[1]):
-            for c in range(values.shape[1]):
-                total[offsets[r] + labels[i, r], c] += values[i, c]
-    return total
+            clusters[r] = offsets[r] + labels[i, r]
+            line = counts[clusters[r]]
+            for s in range(r + 1):
+                line[clusters[s]] += 1.0
+    return counts

@@ -8,13 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from manyview.engines import Block, Rows
-from manyview.solvers._edges import centre_sums, nearest_centre
+from manyview.solvers._edges import centre_gaps, centre_sums, nearest_centre, nearest_sums
+from manyview.solvers._exact import units_in_one
 
 _MAX_PASSES = 50
 # Points that are drawn for each centre, of which the best is taken.
 _CANDIDATES = 3
-# Centres that move less than this, relative to their coordinates, have arrived.
+# Centres that move less than this, relative to their coordinates, have arrived. On rows, vectors are not known better.
 _STILL = 1e-6
+_STILL_ON_ROWS = 1e-3
 _ROUNDING = 1e-24
 
 
@@ -52,7 +54,7 @@ def kmeans(
         for _ in range(_MAX_PASSES):
             labels = nearest_centre(points, centres)
             moved = _means(centre_sums(points, weights, labels, n_centres), centres)
-            still, centres = _arrived(moved, centres), moved
+            still, centres = _arrived(moved, centres, _STILL), moved
             if still:
                 break
         cost = float(weights @ ((points - centres[labels]) ** 2).sum(axis=1))
@@ -61,11 +63,17 @@ def kmeans(
     return best
 
 
-def kmeans_rows(rows: Rows, name: str, centres: np.ndarray) -> tuple[np.ndarray, int, bool]:
-    """Lloyd's passes over what the rows keep under ``name``: centres, number of passes, and whether they arrived."""
+def kmeans_rows(rows: Rows, name: str, centres: np.ndarray, bound: float) -> tuple[np.ndarray, int, bool]:
+    """Lloyd's passes over what the rows keep under ``name``: centres, number of passes, and whether they arrived.
+
+    The sum over all rows of no coordinate's absolute values exceeds ``bound``; see :mod:`manyview.solvers._exact`.
+    """
+    units = units_in_one(bound)
     for n_passes in range(1, _MAX_PASSES + 1):
-        moved = _means(rows.sum(_row_sums, name, centres), centres)
-        still, centres = _arrived(moved, centres), moved
+        sums = rows.sum(_row_sums, name, centres, units)
+        sums[:, :-1] /= units
+        moved = _means(sums, centres)
+        still, centres = _arrived(moved, centres, _STILL_ON_ROWS), moved
         if still:
             return centres, n_passes, True
     return centres, _MAX_PASSES, False
@@ -74,10 +82,12 @@ def kmeans_rows(rows: Rows, name: str, centres: np.ndarray) -> tuple[np.ndarray,
 def occupy(rows: Rows, name: str, centres: np.ndarray) -> np.ndarray:
     """Move each centre that no row is nearest to onto the row that is farthest from its own; while there is one."""
     for _ in range(len(centres)):
-        empty = np.flatnonzero(rows.sum(_row_sums, name, centres)[:, -1] == 0)
+        empty = np.flatnonzero(rows.sum(_row_sums, name, centres, 1.0)[:, -1] == 0)
         if not len(empty):
             break
-        gap, point = max(rows.map(_farthest, name, centres), key=lambda found: found[0])
+        found = rows.map(_farthest, name, centres)
+        gap = max(gap for gap, _ in found)
+        point = _first(np.array([point for other, point in found if other == gap]))
         if gap <= _ROUNDING * np.abs(centres).max() ** 2:  # fewer different rows than centres
             break
         centres = centres.copy()
@@ -87,13 +97,17 @@ def occupy(rows: Rows, name: str, centres: np.ndarray) -> np.ndarray:
 
 def _farthest(block: Block, name: str, centres: np.ndarray) -> tuple[float, np.ndarray]:
     points = block[name]
-    gaps = ((points - centres[nearest_centre(points, centres)]) ** 2).sum(axis=1)
-    return float(gaps.max()), points[int(np.argmax(gaps))]
+    gaps = centre_gaps(points, centres)
+    return float(gaps.max()), _first(points[gaps == gaps.max()])
 
 
-def _row_sums(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
-    points = block[name]
-    return centre_sums(points, np.ones(len(points)), nearest_centre(points, centres), len(centres))
+def _first(points: np.ndarray) -> np.ndarray:
+    """The smallest point by its first coordinate, then by the second and so on: the same in any order of the points."""
+    return np.asarray(points[np.lexsort(points.T[::-1])[0]])
+
+
+def _row_sums(block: Block, name: str, centres: np.ndarray, units: float) -> np.ndarray:
+    return nearest_sums(block[name], centres, units)
 
 
 def _means(sums: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -101,5 +115,5 @@ def _means(sums: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.where(sums[:, -1:] > 0, sums[:, :-1] / np.maximum(sums[:, -1:], 1e-300), centres)
 
 
-def _arrived(moved: np.ndarray, centres: np.ndarray) -> bool:
-    return bool(np.abs(moved - centres).max() <= _STILL * np.abs(moved).max())
+def _arrived(moved: np.ndarray, centres: np.ndarray, tolerance: float) -> bool:
+    return bool(np.abs(moved - centres).max() <= tolerance * np.abs(moved).max())

@@ -9,15 +9,19 @@ import numpy as np
 from manyview.engines import Block, Rows
 from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
 from manyview.solvers._edges import (
+    abstain,
     add_degrees,
     balance_rows,
     best_supported,
+    both_triangles,
     edge_gram,
     edge_product,
     nearest_centre,
     scale_anchors,
+    unit_lengths,
     view_edges,
 )
+from manyview.solvers._exact import units_in_one
 from manyview.solvers._kmeans import kmeans, kmeans_rows
 
 # Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
@@ -154,14 +158,29 @@ class Spectrum:
 
 def member_spectrum(rows: Rows, lists: Lists, member: Member, n_vectors: int) -> Spectrum:
     """The spectrum of the member's graph, to a tolerance of 1e-3, from its Gram matrix."""
-    scale = inverse_sqrt(rows.sum(_degrees, lists, member)) * graph_weights(lists, member)[:, None]
-    gram = rows.sum(_gram, lists, member, scale)
-    half = gram.astype(np.float32)  # digits enough for the tolerance, and twice as fast
+    units = units_in_one(rows.n_rows)  # the edges of a row in a graph sum to 1 at most
+    degrees = rows.sum(_degrees, lists, member, units) / units
+    scale = inverse_sqrt(degrees) * graph_weights(lists, member)[:, None]
+    units = units_in_one(_largest_entry(lists, member))
+    lower = rows.sum(_gram, lists, member, scale, units)
+    gram = both_triangles(lower, units)  # in single precision: digits enough for the tolerance, and twice as fast
     squares, vectors = leading_eigenvectors(
-        lambda block: (half @ block.astype(np.float32)).astype(float), len(gram), n_vectors, tol=_TOLERANCE
+        lambda block: (gram @ block.astype(np.float32)).astype(float), len(gram), n_vectors, tol=_TOLERANCE
     )
     values = np.sqrt(np.maximum(squares, 1e-12 * max(float(squares[0]), 1e-300)))
-    return Spectrum(values, vectors, scale, gram.diagonal())
+    return Spectrum(values, vectors, scale, lower.diagonal() / units)
+
+
+def _largest_entry(lists: Lists, member: Member) -> float:
+    """What no entry of ``WᵀW`` exceeds.
+
+    ``W = B Σ_g f_g C_g D_g^-½``, where graph g counts f_g times, rows of C_g sum to 1 at most and its columns to D_g at
+    most, so that the norm of each ``C_g D_g^-½`` is at most 1. Rows of samples that lack views are multiplied by B, at
+    most ``Σf`` over the smallest f, which is at least 1. The entries are those of a positive semi-definite matrix: none
+    is larger than its norm, the square of that of W.
+    """
+    total = graph_weights(lists, member).sum()
+    return float(total**2 if lists.patterns is None else total**4)
 
 
 def fit_member(rows: Rows, lists: Lists, member: Member) -> FittedMember:
@@ -171,7 +190,7 @@ def fit_member(rows: Rows, lists: Lists, member: Member) -> FittedMember:
     name = f"embedding of {member.name}"
     rows.keep(name, _embed, lists, member, spectrum.scale, project)
     centres = spectrum.start_centres(member.n_clusters, np.random.default_rng(member.seed))
-    centres, _, _ = kmeans_rows(rows, name, centres)
+    centres, _, _ = kmeans_rows(rows, name, centres, rows.n_rows)
     rows.keep(member.name, assign, name, centres)
     rows.drop(name)
     return FittedMember(member, spectrum.scale, project, centres)
@@ -181,13 +200,13 @@ def member_labels(block: Block, lists: Lists, fitted: FittedMember) -> np.ndarra
     """The clusters of a block's rows, which need not be those that the member was fitted to; -1: no edges, no say."""
     anchors, weights = fused_edges(block, lists, fitted.member, fitted.scale)
     labels = nearest_centre(unit_rows(edge_product(anchors, weights, fitted.vectors)), fitted.centres)
-    return np.where((weights > 0).any(axis=1), labels, -1).astype(np.int32)
+    abstain(weights, labels)
+    return labels
 
 
 def unit_rows(table: np.ndarray) -> np.ndarray:
     """Rows of length 1; rows that are zero but for rounding stay zero."""
-    length = np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
-    return np.divide(table, length, out=np.zeros_like(table), where=length > 1e-12)
+    return unit_lengths(np.ascontiguousarray(table))
 
 
 def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
@@ -224,11 +243,11 @@ def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) ->
     return anchors, weights
 
 
-def _degrees(block: Block, lists: Lists, member: Member) -> np.ndarray:
+def _degrees(block: Block, lists: Lists, member: Member, units: float) -> np.ndarray:
     anchors, weights, graphs = member_edges(block, lists, member)
     degrees = np.zeros((len(graphs), len(member.anchors) + 1))
     for degree, (start, stop) in zip(degrees, graphs, strict=True):
-        add_degrees(anchors, weights, start, stop, degree)
+        add_degrees(anchors, weights, start, stop, units, degree)
     return degrees
 
 
@@ -243,8 +262,8 @@ def fused_edges(block: Block, lists: Lists, member: Member, scale: np.ndarray) -
     return anchors, weights
 
 
-def _gram(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> np.ndarray:
-    return edge_gram(*fused_edges(block, lists, member, scale), len(member.anchors) + 1)
+def _gram(block: Block, lists: Lists, member: Member, scale: np.ndarray, units: float) -> np.ndarray:
+    return edge_gram(*fused_edges(block, lists, member, scale), len(member.anchors) + 1, units)
 
 
 def _embed(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
