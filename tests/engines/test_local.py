@@ -17,6 +17,13 @@ def test_blocks_cover_all_rows_in_order(n_rows, n_threads):
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(n_rows))
 
 
+@pytest.mark.parametrize(("n_threads", "here"), [(1, True), (2, False)])
+def test_one_thread_is_the_calling_one(n_threads, here):
+    with RowThreads(n_threads) as threads:
+        used = set(threads.map(lambda rows: threading.get_ident(), 600))
+    assert (threading.get_ident() in used) == here
+
+
 def test_sums_have_the_same_bits_with_any_number_of_threads():
     values = np.random.default_rng(0).normal(size=(3000, 40))
     sums = set()

@@ -78,33 +78,118 @@ def test_lists_equal_nearest_rows(words, make, length):
     assert (np.diff(distances, axis=1) >= 0).all()
 
 
+def full_sort(distances, length):
+    """By distance, then by index."""
+    order = np.argsort(distances, axis=1, kind="stable")[:, :length]
+    return order, np.take_along_axis(distances, order, axis=1).astype(np.float32)
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("length", [1, 20, 150, 290, 300])
+def test_ties_are_in_the_order_of_the_index(make, dtype, length):
+    rng = np.random.default_rng(4)
+    view, anchors = (rng.integers(0, 3, size=(count, 4)).astype(dtype) for count in (300, 300))
+    assert_same(nearest_lists(make(view), make(anchors), length), full_sort(naive(view, anchors), length))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "d", "length"), [(512, 64, 20), (700, 3, 120), (250, 30, 249)])
+def test_lists_equal_a_full_sort(dtype, m, d, length):
+    rng = np.random.default_rng(5)
+    centres = 4 * rng.normal(size=(6, d))
+    view, anchors = ((centres[rng.integers(0, 6, n)] + rng.normal(size=(n, d))).astype(dtype) for n in (300, m))
+    indices, distances = nearest_lists(view, anchors, length)
+    expected, exact = full_sort(naive(view.astype(np.float64), anchors.astype(np.float64)), length)
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_allclose(distances, exact, rtol=2e-7)
+
+
+def test_single_precision_gives_the_lists_of_the_same_numbers_in_double(words):
+    view, anchors = (array.astype(np.float32) for array in words)
+    single, mixed = (nearest_lists(view, given, 9) for given in (anchors, anchors.astype(np.float64)))
+    double = nearest_lists(view.astype(np.float64), anchors.astype(np.float64), 9)
+    assert_same(mixed, single)
+    np.testing.assert_array_equal(single[0], double[0])
+    np.testing.assert_allclose(single[1], double[1], rtol=2e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-25, 1e18, 1e30])
+def test_lists_where_single_precision_ends(words, scale):
+    view, anchors = words
+    expected = nearest_lists(view, anchors, 9)[0]
+    np.testing.assert_array_equal(nearest_lists(view * scale, anchors * scale, 9)[0], expected)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e7])
+def test_close_neighbours_far_from_the_rest_are_told_apart(offset):
+    # the distances that matter are far below what a product in single precision can show
+    rng = np.random.default_rng(6)
+    line = rng.permutation(400) / 1024
+    anchors = np.column_stack([line, np.where(np.arange(400) < 200, offset, -offset)])
+    indices, distances = nearest_lists(anchors, anchors, 12)
+    assert_same((indices, distances), full_sort(naive(anchors, anchors), 12))
+    np.testing.assert_array_equal(indices[:, 0], np.arange(400))
+
+
+@pytest.mark.parametrize("length", [0, 52])
+def test_a_list_is_not_longer_than_there_are_anchors(words, length):
+    with pytest.raises(ValueError, match=f"length must be from 1 to the number of anchors, 51, got {length}"):
+        nearest_lists(*words, length)
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda array: np.repeat(array, 2, axis=1)[:, ::2]])
+def test_any_layout_gives_the_same_bits(words, layout):
+    assert_same(nearest_lists(layout(words[0]), layout(words[1]), 9), nearest_lists(*words, 9))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("only_similar", [False, True])
-def test_lists_have_the_same_bits_with_any_number_of_threads(words, make, only_similar):
-    view, anchors = map(make, words)
+def test_lists_have_the_same_bits_with_any_number_of_threads(words, make, dtype, only_similar):
+    view, anchors = (make(array.astype(dtype)) for array in words)
     expected = nearest_lists(view, anchors, 9, only_similar=only_similar, n_threads=1)
     for n_threads in (2, 5, None):
-        found = nearest_lists(view, anchors, 9, only_similar=only_similar, n_threads=n_threads)
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_array_equal(found[1], expected[1])
+        assert_same(nearest_lists(view, anchors, 9, only_similar=only_similar, n_threads=n_threads), expected)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("only_similar", [False, True])
 @pytest.mark.parametrize(
     ("n", "m", "d"), [(600, 51, 37), (513, 51, 37), (257, 51, 36), (300, 1, 5), (65, 8, 1), (7, 3, 2)]
 )
-def test_lists_have_the_same_bits_wherever_a_row_stands(words, make, n, m, d):
+def test_lists_have_the_same_bits_wherever_a_row_stands(words, make, dtype, only_similar, n, m, d):
     # anchors that are samples: at a distance of zero but for rounding, every bit of the products is seen
-    view, anchors = words[0][:n, :d], words[0][n - m : n, :d]
-    indices, distances = nearest_lists(make(view), make(anchors), min(m, 9))
+    view, anchors = words[0][:n, :d].astype(dtype), make(words[0][n - m : n, :d].astype(dtype))
+
+    def lists(rows):
+        return nearest_lists(make(view[rows]), anchors, min(m, 9), only_similar=only_similar, n_threads=1)
+
+    indices, distances = lists(np.arange(n))
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(n)
-        found = nearest_lists(make(view[order]), make(anchors), min(m, 9))
-        np.testing.assert_array_equal(found[0], indices[order])
-        np.testing.assert_array_equal(found[1], distances[order])
-    for row in range(n - m, n):
-        alone = nearest_lists(make(view[[row]]), make(anchors), min(m, 9), n_threads=1)
-        np.testing.assert_array_equal(alone[1][0], distances[row])
+        assert_same(lists(order), (indices[order], distances[order]))
+    for row in range(n - m, n, 7):
+        assert_same(lists([row]), (indices[[row]], distances[[row]]))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_have_equal_lists(words, make, dtype):
+    view = np.concatenate([words[0], words[0][::-1]]).astype(dtype)
+    anchors = np.concatenate([words[1], words[1]]).astype(dtype)
+    indices, distances = nearest_lists(make(view), make(anchors), 9)
+    assert_same((indices[600:][::-1], distances[600:][::-1]), (indices[:600], distances[:600]))
+    # every anchor is there twice, the first of the two comes first, and the last place goes to a first one
+    np.testing.assert_array_equal(indices[:, 1::2], indices[:, :-1:2] + 51)
+    assert (indices[:, -1] < 51).all()
+    np.testing.assert_array_equal(distances[:, 1::2], distances[:, :-1:2])
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

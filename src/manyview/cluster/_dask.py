@@ -85,14 +85,14 @@ def place_lazily(views: Views, fitted: FittedViews, what: str) -> da.Array:
     array = require("dask.array", extra="dask", purpose="Dask arrays")
     tables = [*views.arrays] if views.present is None else [*views.arrays, views.present]
     rows = next(table for table in tables if is_lazy(table)).chunks[0]
-    cut = [
-        (table if is_lazy(table) else array.from_array(_plain(table))).rechunk({0: rows, 1: -1}) for table in tables
-    ]
+    cut = [(table if is_lazy(table) else array.from_array(_plain(table))).rechunk({0: rows, 1: -1}) for table in tables]
     like = np.empty((0, *_shape(fitted, what)), dtype=_dtype(views, what))
     model, place = dask.delayed(fitted), dask.delayed(_place_chunk, pure=False)
     starts = np.cumsum([0, *rows])
     parts = [
-        array.from_delayed(place(list(chunks), views.names, int(start), model, what), (size, *like.shape[1:]), meta=like)
+        array.from_delayed(
+            place(list(chunks), views.names, int(start), model, what), (size, *like.shape[1:]), meta=like
+        )
         for start, size, *chunks in zip(starts, rows, *(table.to_delayed().ravel() for table in cut), strict=False)
     ]
     return array.concatenate(parts)

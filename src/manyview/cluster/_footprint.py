@@ -65,8 +65,10 @@ class Footprint:
     @property
     def total(self) -> float:
         """Bytes at the peak."""
-        return max(self.learning + self.blocks, self.results + self.blocks) if self.n_listed == 0 else (
-            self.learning + self.results + self.blocks
+        return (
+            max(self.learning + self.blocks, self.results + self.blocks)
+            if self.n_listed == 0
+            else (self.learning + self.results + self.blocks)
         )
 
     @property

@@ -33,26 +33,30 @@ class RowThreads:
     Parameters
     ----------
     n_threads : int, optional
-        Default: all cores this process may use.
+        Default: all cores this process may use. With 1, the calling thread does the work and linear algebra is left
+        alone: this may be one of many callers, and the limit is that of the whole process.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = joblib.cpu_count() if n_threads is None else n_threads
 
     def __enter__(self) -> RowThreads:
-        self._pool = ThreadPoolExecutor(self.n_threads)
-        self._limits = threadpool_limits(limits=1, user_api="blas")
+        self._pool = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
+        self._limits = threadpool_limits(limits=1, user_api="blas") if self.n_threads > 1 else None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._limits.restore_original_limits()
-        self._pool.shutdown(cancel_futures=True)
+        if self._pool is not None and self._limits is not None:
+            self._limits.restore_original_limits()
+            self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[slice], Result], n_rows: int) -> list[Result]:
         """Call ``function(rows)`` for consecutive slices of ``range(n_rows)``; results in the order of the rows."""
         blocks = [slice(start, min(start + _TILE_ROWS, n_rows)) for start in range(0, n_rows, _TILE_ROWS)]
+        if self._pool is None:
+            return [function(rows) for rows in blocks]
         return list(self._pool.map(function, blocks))
 
 

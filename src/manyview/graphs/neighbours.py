@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy.sparse as sp
+from numba import njit
 
 from manyview.engines import RowThreads
+from manyview.graphs.smallest import new_marks, pack, smallest, upper_bound
 from manyview.views import Array
 
 # Entries of a block of distances: 32 MB of float64, so memory stays flat however many samples there are.
 _BLOCK_ENTRIES = 4_000_000
-# Rows in a tile of any matrix product that BLAS libraries use divide this.
-_TILE = 64
+# Single precision: its rounding, what is left where its numbers end, and norms whose products surely do not overflow.
+_EPSILON = 2.0**-23
+_TINY = np.float32(1e-36)
+_SAFE = np.float32(1e37)
 
 
 def squared_distances(a: Array, b: Array) -> np.ndarray:
@@ -68,7 +73,11 @@ def nearest_rows(
 def nearest_lists(
     view: Array, anchors: Array, length: int, *, only_similar: bool = False, n_threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Like :func:`nearest_rows`, in threads and with compact results that do not depend on where a row stands.
+    """Like :func:`nearest_rows`, in threads and with compact results that depend on nothing but the row.
+
+    Whatever other rows there are and wherever a row stands, its list has the same bits. A matrix product does not
+    promise that. So for dense data a product in single precision only tells which anchors may be among the nearest, by
+    a bound of its rounding errors, and the distances to these few are then summed in double precision.
 
     Parameters
     ----------
@@ -82,44 +91,138 @@ def nearest_lists(
     Returns
     -------
     indices, distances : ndarrays of shape (n, length), int32 and float32
-        Squared distances, ascending.
+        Squared distances, ascending; equally far anchors in the order of their index, also where the list ends.
     """
     n, m = view.shape[0], anchors.shape[0]
+    if not 1 <= length <= m:
+        raise ValueError(f"length must be from 1 to the number of anchors, {m}, got {length}")
     indices, distances = np.empty((n, length), dtype=np.int32), np.empty((n, length), dtype=np.float32)
-    if isinstance(view, np.ndarray) and isinstance(anchors, np.ndarray) and not only_similar:
-        centre = anchors.mean(axis=0)  # as in squared_distances: far less is lost to cancellation
-        view, anchors = np.ascontiguousarray(view - centre), anchors - centre
-    row_norms, anchor_norms = _squared_norms(view), _squared_norms(anchors)
-    transposed = anchors.T if isinstance(anchors, np.ndarray) else anchors.T.tocsr()
-
-    def one(rows: slice) -> None:
-        inner = _inner_products(view[rows], transposed)
-        block = np.maximum(row_norms[rows, None] + anchor_norms - 2 * inner, 0.0)
-        if only_similar:
-            block[inner <= 0.0] = np.inf
-        near = np.argpartition(block, length - 1, axis=1)[:, :length] if length < m else None
-        near = np.tile(np.arange(m), (len(block), 1)) if near is None else np.sort(near, axis=1)
-        value = np.take_along_axis(block, near, axis=1)
-        order = np.argsort(value, axis=1, kind="stable")
-        indices[rows] = np.take_along_axis(near, order, axis=1)
-        distances[rows] = np.take_along_axis(value, order, axis=1)
-
+    if only_similar or not (isinstance(view, np.ndarray) and isinstance(anchors, np.ndarray)):
+        one = _sparse_lists(sp.csr_array(view), sp.csr_array(anchors), only_similar, indices, distances)
+    else:
+        one = _dense_lists(view, anchors, indices, distances)
     with RowThreads(n_threads) as threads:
         threads.map(one, n)
     return indices, distances
 
 
-def _inner_products(rows: Array, transposed: Array) -> np.ndarray:
-    """``rows @ transposed``, each entry with the same bits wherever its row stands in the block.
+# Where single precision overflows, :func:`_list_near` sees it by the norms.
+_overflow_is_seen = np.errstate(over="ignore", invalid="ignore")
 
-    A matrix product treats the last rows of a block that is not full in another way than the others, so the block is
-    filled up with zeros.
+
+@_overflow_is_seen
+def _dense_lists(
+    view: np.ndarray, anchors: np.ndarray, indices: np.ndarray, distances: np.ndarray
+) -> Callable[[slice], None]:
+    dtype = np.float32 if view.dtype == np.float32 else np.float64
+    anchors = np.ascontiguousarray(anchors, dtype=dtype)
+    centre = anchors.mean(axis=0)  # as in squared_distances: far less is lost to cancellation
+    centred = (anchors - centre).astype(np.float32, copy=False)
+    norms = _squared_norms(centred.astype(np.float64)).astype(np.float32)
+
+    @_overflow_is_seen
+    def one(rows: slice) -> None:
+        block = np.ascontiguousarray(view[rows], dtype=dtype)
+        inner = (block - centre).astype(np.float32, copy=False) @ centred.T
+        _list_near(block, anchors, centre, norms, inner, indices[rows], distances[rows], new_marks(len(anchors)))
+
+    return one
+
+
+def _sparse_lists(
+    view: sp.csr_array, anchors: sp.csr_array, only_similar: bool, indices: np.ndarray, distances: np.ndarray
+) -> Callable[[slice], None]:
+    anchors = anchors.astype(np.float64)
+    norms, transposed = _squared_norms(anchors), anchors.T.tocsr()
+
+    def one(rows: slice) -> None:
+        block = view[rows].astype(np.float64)
+        inner = (block @ transposed).toarray()
+        values = np.maximum(_squared_norms(block)[:, None] + norms - 2 * inner, 0.0)
+        if only_similar:
+            values[inner <= 0.0] = np.inf
+        _list_smallest(values, indices[rows], distances[rows], new_marks(len(norms)))
+
+    return one
+
+
+@njit(nogil=True, cache=True)
+def _list_smallest(values: np.ndarray, indices: np.ndarray, distances: np.ndarray, marks: np.ndarray) -> None:
+    n, m = values.shape
+    order = np.empty(m + 1, dtype=np.int64)
+    for i in range(n):
+        smallest(values[i], indices.shape[1], order, marks)
+        for place in range(indices.shape[1]):
+            indices[i, place] = order[place]
+            distances[i, place] = values[i, order[place]]
+
+
+@njit(nogil=True, cache=True)
+def _list_near(
+    rows: np.ndarray,
+    anchors: np.ndarray,
+    centre: np.ndarray,
+    norms: np.ndarray,
+    inner: np.ndarray,
+    indices: np.ndarray,
+    distances: np.ndarray,
+    marks: np.ndarray,
+) -> None:
+    """Lists of ``rows``; ``norms`` are of centred anchors, ``inner`` of centred rows with them, in single precision."""
+    m, length = len(anchors), indices.shape[1]
+    upper = np.empty(m, dtype=np.float32)
+    near, order, exact = np.empty(m + 1, dtype=np.int64), np.empty(m + 1, dtype=np.int64), np.empty(m)
+    # Twice what rounding may do to a sum of products in any order, and to the few operations around it.
+    error = np.float32((rows.shape[1] + 16) * _EPSILON)
+    largest = norms.max()
+    for i in range(len(rows)):
+        row_norm = np.float32(_squared_distance(rows[i], centre))
+        if row_norm + largest < _SAFE:
+            _mark_possible(row_norm, norms, inner[i], error, length, upper, marks)
+        else:  # numbers too large for single precision
+            marks[:m] = 1
+        count = pack(marks, near)
+        for c in range(count):
+            exact[c] = _squared_distance(rows[i], anchors[near[c]])
+        smallest(exact[:count], length, order, marks[: -(-count // 8) * 8])
+        for place in range(length):
+            indices[i, place] = near[order[place]]
+            distances[i, place] = exact[order[place]]
+
+
+@njit(nogil=True, cache=True)
+def _mark_possible(
+    row_norm: np.float32,
+    norms: np.ndarray,
+    inner: np.ndarray,
+    error: np.float32,
+    length: int,
+    upper: np.ndarray,
+    marks: np.ndarray,
+) -> None:
+    """Mark the anchors that can be among the ``length`` nearest, if distances may be wrong by ``error`` of the norms.
+
+    A bound is found that so many anchors keep even if their distances came out too small by that. Those anchors that
+    pass it even if their distances came out too large are not among the nearest.
     """
-    if not isinstance(rows, np.ndarray):
-        return (rows @ transposed).toarray()
-    full = np.zeros((-(-len(rows) // _TILE) * _TILE, rows.shape[1]))
-    full[: len(rows)] = rows
-    return (full @ transposed)[: len(rows)]
+    for j in range(norms.size):
+        size = row_norm + norms[j]
+        upper[j] = max(size - np.float32(2) * inner[j] + (error * size + _TINY), np.float32(0))
+    bound = np.empty(1, dtype=np.int32)
+    bound[0] = upper_bound(upper.view(np.int32), length)
+    within = bound.view(np.float32)[0]
+    for j in range(norms.size):
+        marks[j] = upper[j] - np.float32(2) * (error * (row_norm + norms[j]) + _TINY) <= within
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _squared_distance(a: np.ndarray, b: np.ndarray) -> float:
+    """In double precision, and in an order of summation that depends on nothing but the number of features."""
+    total = 0.0
+    for j in range(a.size):
+        gap = np.float64(a[j]) - np.float64(b[j])
+        total += gap * gap
+    return total
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

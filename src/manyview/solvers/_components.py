@@ -17,6 +17,7 @@ from numba import njit
 from scipy.sparse.csgraph import connected_components
 
 from manyview.engines import Block, Rows
+from manyview.solvers._exact import units_in_one
 from manyview.solvers._members import Lists, Member, member_edges
 
 # A view whose graph the clusters do not cut at all would outweigh all others.
@@ -46,7 +47,8 @@ class GraphRule:
 def graph_rule(rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors: int, n_clusters: int) -> GraphRule:
     """The rule for rows with ``labels``, with views weighted by how little the clusters cut them."""
     rule = GraphRule(lists, anchor_labels, n_clusters, n_neighbors, np.ones(len(lists.far)))
-    weights = view_weights(rows.sum(_cluster_masses, rule))
+    units = units_in_one(rows.n_rows)  # the edges of a row in a view sum to 1 at most
+    weights = view_weights(rows.sum(_cluster_masses, rule, units) / units)
     return GraphRule(lists, anchor_labels, n_clusters, n_neighbors, weights)
 
 
@@ -89,11 +91,11 @@ def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
     return sp.coo_array((weights[row, column], (row, anchors[row, column])), shape=shape).tocsr()
 
 
-def _cluster_masses(block: Block, rule: GraphRule) -> np.ndarray:
+def _cluster_masses(block: Block, rule: GraphRule, units: float) -> np.ndarray:
     anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
     masses = np.zeros((len(graphs), rule.n_clusters, rule.n_clusters))
     for mass, (start, stop) in zip(masses, graphs, strict=True):
-        _add_masses(anchors, weights, start, stop, block["labels"], rule.labels, mass)
+        _add_masses(anchors, weights, start, stop, block["labels"], rule.labels, units, mass)
     return masses
 
 
@@ -105,12 +107,14 @@ def _add_masses(
     stop: int,
     labels: np.ndarray,
     anchor_labels: np.ndarray,
+    units: float,
     mass: np.ndarray,
 ) -> None:
+    """Add the weights in columns ``start`` to ``stop``, in whole units, to the mass between clusters."""
     for i in range(anchors.shape[0]):
         for j in range(start, stop):
             if anchors[i, j] < anchor_labels.size:  # the neutral anchor belongs to no cluster
-                mass[labels[i], anchor_labels[anchors[i, j]]] += weights[i, j]
+                mass[labels[i], anchor_labels[anchors[i, j]]] += np.rint(weights[i, j] * units)
 
 
 def _anchor_uses(block: Block) -> np.ndarray:

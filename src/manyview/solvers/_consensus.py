@@ -100,7 +100,8 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     sizes = rows.sum(cluster_sizes, names, offsets)
     column = np.repeat(weights / weights.sum(), counts)
     column = np.sqrt(np.divide(column, sizes, out=np.zeros_like(column), where=sizes > 0))
-    vectors, values = consensus_vectors(rows, names, offsets, sizes, column, settings.n_clusters)
+    n_vectors = min(settings.n_clusters, len(column))
+    vectors, values = consensus_vectors(rows, names, offsets, sizes, column, n_vectors)
 
     project = np.ascontiguousarray(vectors * column[:, None] / values)
     rows.keep("consensus", _vote, names, offsets, project)

@@ -1,0 +1,131 @@
+"""The smallest of many values, in order: by a bound that few of them pass, and a sort of those few.
+
+Values are zero or more, infinity included. The bits of such numbers, read as integers, come in the same order, so a
+bound is found by halving an interval of integers, whatever the scale of the values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import int32, njit
+
+# So many values are sorted at a time, and then merged.
+_RUN = 128
+
+
+@njit(nogil=True, cache=True)
+def smallest(values: np.ndarray, k: int, order: np.ndarray, marks: np.ndarray) -> None:
+    """Write the places of the ``k`` smallest values, ascending, to ``order[:k]``; of equal ones the first come first.
+
+    ``order`` has one entry more than there are values, and ``marks``, made by :func:`new_marks`, is overwritten.
+    """
+    bits = values.view(np.int64)
+    if bits.size <= k + k // 2 + 8:
+        _sort(bits, order)
+        return
+    _mark_first_within(bits, upper_bound(bits, k), k, marks)
+    places = order[: pack(marks, order)].copy()
+    _sort(bits[places], order)
+    for i in range(places.size):
+        order[i] = places[order[i]]
+
+
+@njit(nogil=True, cache=True)
+def upper_bound(bits: np.ndarray, k: int) -> int:
+    """A bound that at least ``k`` of the ``bits`` do not exceed, and only a few more; or the lowest with ``k``."""
+    few = k + k // 4 + 4  # to look for a tighter bound takes longer than to sort some more
+    low, high = bits[0], bits[0]
+    for i in range(bits.size):
+        low, high = min(low, bits[i]), max(high, bits[i])
+    while low < high:
+        middle = low + (high - low) // 2
+        count = _count_up_to(bits, middle)
+        if count < k:
+            low = middle + 1
+        else:
+            high = middle
+            if count <= few:
+                break
+    return high
+
+
+@njit(nogil=True, cache=True, locals={"count": int32})
+def _count_up_to(bits: np.ndarray, bound: int) -> np.int32:
+    count = np.int32(0)  # no wider than the bits: twice as many are then compared at a time
+    highest = bits.dtype.type(bound)
+    for i in range(bits.size):
+        count += np.int32(bits[i] <= highest)
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _mark_first_within(bits: np.ndarray, bound: int, k: int, marks: np.ndarray) -> None:
+    """Mark all ``bits`` below the bound and, to make up ``k``, the first ones that reach it."""
+    marks[:] = 0
+    room = k - _count_up_to(bits, bound - 1)
+    for i in range(bits.size):
+        marks[i] = bits[i] < bound
+    for i in range(bits.size):
+        if room <= 0:
+            break
+        if bits[i] == bound:
+            marks[i] = 1
+            room -= 1
+
+
+def new_marks(size: int) -> np.ndarray:
+    """One byte for each of so many values, in whole words."""
+    return np.zeros(-(-size // 8) * 8, dtype=np.uint8)
+
+
+@njit(nogil=True, cache=True)
+def pack(marks: np.ndarray, places: np.ndarray) -> int:
+    """Write where the ``marks`` are 1 to ``places``, which has one entry more than needed; returns how many."""
+    words = marks.view(np.uint64)  # most are zero
+    count = 0
+    for w in range(words.size):
+        if words[w]:
+            for i in range(8 * w, 8 * w + 8):
+                places[count] = i
+                count += marks[i]
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _sort(bits: np.ndarray, order: np.ndarray) -> None:
+    """Write the places of the ascending bits to ``order``, of equal ones the first first."""
+    size = bits.size
+    for start in range(0, size, _RUN):
+        _sort_run(bits[start : start + _RUN], start, order[start:])
+    width = _RUN
+    while width < size:
+        for start in range(0, size - width, 2 * width):
+            _merge(bits, order[start : min(start + 2 * width, size)], width)
+        width *= 2
+
+
+@njit(nogil=True, cache=True)
+def _sort_run(bits: np.ndarray, start: int, order: np.ndarray) -> None:
+    """Count, for each, how many come before it: quadratic, but without a branch."""
+    for i in range(bits.size):
+        rank = 0
+        for j in range(i):
+            rank += bits[j] <= bits[i]
+        behind = bits[i + 1 :]
+        for j in range(behind.size):
+            rank += behind[j] < bits[i]
+        order[rank] = start + i
+
+
+@njit(nogil=True, cache=True)
+def _merge(bits: np.ndarray, order: np.ndarray, width: int) -> None:
+    """Merge the sorted ``order[:width]`` and ``order[width:]``."""
+    left = order[:width].copy()
+    i, j = 0, width
+    while i < width:
+        if j < order.size and bits[order[j]] < bits[left[i]]:
+            order[i + j - width] = order[j]
+            j += 1
+        else:
+            order[i + j - width] = left[i]
+            i += 1
