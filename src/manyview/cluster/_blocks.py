@@ -60,13 +60,18 @@ def take_graph(rows: Rows) -> sp.csr_array:
     blocks = rows.map(_graph)
     rows.drop("graph")
     shape = (rows.n_rows, blocks[0].shape[1])
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.indptr) for block in blocks]))])
+    sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    data = np.empty(starts[-1], dtype=blocks[0].data.dtype)
+    indices = np.empty(starts[-1], dtype=blocks[0].indices.dtype)
+    filled = starts[-1]
+    while blocks:
+        block = blocks.pop()
+        filled -= block.nnz
+        data[filled : filled + block.nnz] = block.data
+        indices[filled : filled + block.nnz] = block.indices
     small = starts[-1] <= np.iinfo(np.int32).max
-    data = np.concatenate([block.data for block in blocks])
-    for block in blocks:
-        block.data = block.data[:0].copy()
-    indices = np.concatenate([block.indices for block in blocks])
-    return sp.csr_array((data, indices, starts.astype(np.int32 if small else np.int64)), shape=shape)
+    return sp.csr_array((data, indices, starts.astype(np.int32) if small else starts), shape=shape)
 
 
 def _graph(block: Block) -> sp.csr_array:

@@ -82,13 +82,36 @@ def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
     anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
     for factor, (start, stop) in zip(rule.view_weights, graphs, strict=True):
         weights[:, start:stop] *= factor
-    inside = np.append(rule.labels, -1)[anchors] == block["labels"][:, None]
-    weights[~inside] = 0.0
-    total = weights.sum(axis=1, keepdims=True)
-    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    row, column = np.nonzero(weights)
-    shape = (len(anchors), rule.lists.n_pool)
-    return sp.coo_array((weights[row, column], (row, anchors[row, column])), shape=shape).tocsr()
+    edges = _edges_within(anchors, weights, block["labels"], np.append(rule.labels, -1))
+    return sp.csr_array(edges, shape=(len(anchors), rule.lists.n_pool))
+
+
+@njit(nogil=True, cache=True)
+def _edges_within(
+    anchors: np.ndarray, weights: np.ndarray, labels: np.ndarray, anchor_labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, anchors in ascending order and starts of the rows; edges to the same anchor are added up."""
+    n, width = anchors.shape
+    data, columns = np.empty(n * width), np.empty(n * width, dtype=np.int32)
+    starts = np.zeros(n + 1, dtype=np.int32)
+    support = np.zeros(anchor_labels.size)
+    count = 0
+    for i in range(n):
+        first, total = count, 0.0
+        for j in range(width):
+            anchor = anchors[i, j]
+            if weights[i, j] > 0.0 and anchor_labels[anchor] == labels[i]:
+                if support[anchor] == 0.0:
+                    columns[count] = anchor
+                    count += 1
+                support[anchor] += weights[i, j]
+                total += weights[i, j]
+        columns[first:count].sort()
+        for e in range(first, count):
+            data[e] = support[columns[e]] / total
+            support[columns[e]] = 0.0
+        starts[i + 1] = count
+    return data[:count].copy(), columns[:count].copy(), starts
 
 
 def _cluster_masses(block: Block, rule: GraphRule, units: float) -> np.ndarray:
