@@ -27,7 +27,7 @@ ALLOWED = {
     "metrics": {"exceptions"},
     "proximal": set(),
     "tensor": {"proximal"},
-    "engines": set(),
+    "engines": {"_optional", "exceptions"},
     "graphs": {"engines", "exceptions", "proximal", "views"},
     "solvers": {"engines", "graphs", "proximal", "tensor"},
     "store": {"_version", "exceptions"},

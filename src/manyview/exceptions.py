@@ -37,6 +37,10 @@ class MissingDependencyError(ImportError):
     """An optional part of manyview was asked for; the text says how to install it."""
 
 
+class EngineError(RuntimeError):
+    """The machines that do the work are gone, or cannot go on; the text says what happened and what to do."""
+
+
 class OrderDependenceWarning(UserWarning):
     """The result of this method changes when the same samples are given in another order."""
 

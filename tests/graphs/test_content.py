@@ -107,6 +107,7 @@ def test_sketches_of_parts_add_up_to_that_of_the_whole(values, size, cut):
 def test_contents_are_repeated_by_their_share():
     np.testing.assert_array_equal(repetitions(np.ones(50, dtype=int), 50), 1)
     np.testing.assert_array_equal(repetitions(np.array([9000, 900, 99, 1]), 1000), [900, 90, 10, 1])
+    np.testing.assert_array_equal(repetitions(np.array([7, 1, 2]), 1000), [7, 1, 2])
 
 
 def test_mix_is_one_to_one_on_small_numbers():

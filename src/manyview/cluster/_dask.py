@@ -59,7 +59,7 @@ def current_client() -> Any | None:
 
 def worker_rows(views: Views, client: Any) -> DaskRows:
     """The samples in blocks on the workers of a client."""
-    from manyview.engines.dask import DaskRows, to_dask
+    from manyview.engines.dask import DaskRows, to_dask  # not needed, nor installed, for anything else
 
     tables = [*views.arrays] if views.present is None else [*views.arrays, views.present]
     arrays = [table if is_lazy(table) else to_dask(_plain(table), _BLOCK_ROWS) for table in tables]
@@ -79,6 +79,18 @@ def _raw_block(names: Sequence[str], chunks: list, first_row: int) -> dict[str, 
     return {"views": views, "rows": range(first_row, first_row + views.n_samples)}
 
 
+def column(rows: Rows, name: str, views: Views) -> Any:
+    """What all rows hold under a name: a Dask array if a view is one, and on the workers if the rows are there."""
+    if hasattr(rows, "array"):
+        return rows.array(name)
+    values = rows.gather(name)
+    lazy = next((table for table in views.arrays if is_lazy(table)), None)
+    if lazy is None:
+        return values
+    chunks = (lazy.chunks[0], *((size,) for size in values.shape[1:]))
+    return require("dask.array", extra="dask", purpose="Dask arrays").from_array(values, chunks=chunks)
+
+
 def place_lazily(views: Views, fitted: FittedViews, what: str) -> da.Array:
     """Labels, embedding or confidence of samples in Dask arrays, as a Dask array: nothing is computed yet."""
     dask = require("dask", extra="dask", purpose="Dask arrays")
@@ -88,13 +100,11 @@ def place_lazily(views: Views, fitted: FittedViews, what: str) -> da.Array:
     cut = [(table if is_lazy(table) else array.from_array(_plain(table))).rechunk({0: rows, 1: -1}) for table in tables]
     like = np.empty((0, *_shape(fitted, what)), dtype=_dtype(views, what))
     model, place = dask.delayed(fitted), dask.delayed(_place_chunk, pure=False)
-    starts = np.cumsum([0, *rows])
-    parts = [
-        array.from_delayed(
-            place(list(chunks), views.names, int(start), model, what), (size, *like.shape[1:]), meta=like
-        )
-        for start, size, *chunks in zip(starts, rows, *(table.to_delayed().ravel() for table in cut), strict=False)
-    ]
+    parts, first = [], 0
+    for size, *chunks in zip(rows, *(table.to_delayed().ravel() for table in cut), strict=True):
+        placed = place(list(chunks), views.names, first, model, what)
+        parts.append(array.from_delayed(placed, (size, *like.shape[1:]), meta=like))
+        first += size
     return array.concatenate(parts)
 
 

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from manyview._optional import require
 from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
 from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
+from manyview.cluster._dask import column, is_distributed, open_rows, place_lazily
 from manyview.cluster._learn import Basis, Learned, fitted_views, learn, make_graph, settle, split_clusters
 from manyview.cluster._new_samples import labels_of_clusters, open_new_views, precision
 from manyview.cluster._pool import pool_size
@@ -69,8 +70,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         How many samples the ensemble is learned on, at most: "auto" means 20,000. If there are more, they are drawn by
         their content, so that the draw does not depend on their order, and all samples are then placed as by
         :meth:`predict`. "all" learns on every sample, which takes longer, in proportion.
-    engine : {"auto", "local"}, default="auto"
-        Where the work is done. "local" is the threads of this machine.
+    engine : {"auto", "local", "dask"}, default="auto"
+        Where the work is done. "local" is the threads of this machine; "dask" the workers of the current
+        ``distributed.Client``, with the same result. "auto" takes the workers if the views are Dask arrays and there
+        is a client.
     view_sizes : int or sequence of int, optional
         For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
     random_state : int, RandomState or None, default=None
@@ -149,7 +152,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         "scaling": [one_of("auto", *SCALERS), dict, "array-like"],
         "n_members": [interval(Integral, 1, None, "left")],
         "learn_on": [one_of("auto", "all"), interval(Integral, 100, None, "left")],
-        "engine": [one_of("auto", "local")],
+        "engine": [one_of("auto", "local", "dask")],
     }
 
     def __init__(
@@ -200,8 +203,8 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             self._fit_in_memory(views)
 
     def _in_blocks(self, views: Views) -> bool:
-        """Whether there are more samples than the basis of a fit is made of."""
-        return views.n_samples > self._n_learned(views.n_samples)
+        """Whether there are more samples than the basis of a fit is made of, or they may be in many places."""
+        return views.n_samples > self._n_learned() or is_distributed(views, self.engine)
 
     def _fit_in_memory(self, views: Views) -> None:
         basis, suggestion = self._settle(views)
@@ -225,17 +228,17 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self._set_learned(basis, suggestion, learned, graph.rule, label_of)
 
     def _fit_in_blocks(self, views: Views) -> None:
-        rows = local_rows(views, self.n_jobs)
-        drawn = draw_by_content(rows, self._n_learned(views.n_samples))
+        rows = open_rows(views, self.engine, self.n_jobs)
+        drawn = draw_by_content(rows, self._n_learned())
         self._check_n_clusters(drawn.views)
         basis, suggestion = self._settle(drawn.views, drawn.patterns)
         fit = fit_on_all if self.learn_on == "all" else fit_on_sample
         found = fit(rows, basis, self._on_step())
 
-        self.labels_ = rows.gather("labels")
-        self.embedding_ = rows.gather("embedding")
-        self.confidence_ = rows.gather("confidence")
-        self.consensus_graph_ = take_graph(rows)
+        self.labels_ = column(rows, "labels", views)
+        self.embedding_ = column(rows, "embedding", views)
+        self.confidence_ = column(rows, "confidence", views)
+        self.consensus_graph_ = take_graph(rows) if isinstance(rows, LocalRows) else column(rows, "graph", views)
         self.anchor_indices_ = drawn.rows[basis.order.rows[found.members]]
         self._set_learned(basis, suggestion, found.learned, found.rule, found.label_of)
 
@@ -280,7 +283,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     def _on_step(self) -> Callable[[invariant.Step], None] | None:
         return _print_progress if self.verbose else None
 
-    def _n_learned(self, n_samples: int) -> int:
+    def _n_learned(self) -> int:
         """Samples that the basis of a fit is made of, at most."""
         return self.learn_on if isinstance(self.learn_on, Integral) else _LEARNED_ROWS
 
@@ -319,10 +322,12 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             return require("pandas", extra="files", purpose="A data frame as output").DataFrame(embedding, index=ids)
         return embedding
 
-    def _gather(self, views: Any, what: str) -> np.ndarray:
+    def _gather(self, views: Any, what: str) -> Any:
         check_is_fitted(self)
         fitted = self._fitted_views
         given = open_new_views(fitted, views, self.view_sizes, type(self).__name__)
+        if is_distributed(given, self.engine):
+            return place_lazily(given, fitted, what)
         with threadpool_limits(limits=1):
             return np.concatenate(local_rows(given, self.n_jobs).map(place_part, fitted, what))
 

@@ -75,8 +75,11 @@ def sketch_rows(keys: np.ndarray, first_row: int, size: int) -> Sketch:
 
 
 def repetitions(counts: np.ndarray, size: int) -> np.ndarray:
-    """How often each content should be in a sample of about ``size`` rows: by its share of the rows, at least once."""
-    return np.maximum(np.round(counts * (size / counts.sum())), 1).astype(np.int64)
+    """How often each content should be in a sample of about ``size`` rows: by its share of the rows, at least once.
+
+    If there are no more rows than that, as often as it occurs.
+    """
+    return np.maximum(np.round(counts * min(size / counts.sum(), 1.0)), 1).astype(np.int64)
 
 
 def _smallest(keys: np.ndarray, counts: np.ndarray, rows: np.ndarray, size: int) -> Sketch:

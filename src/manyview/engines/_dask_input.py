@@ -1,0 +1,121 @@
+"""Arrays as blocks of rows for Dask workers."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import call
+from pickle import loads
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview._optional import require
+from manyview.engines.rows import BLOCK_ROWS
+from manyview.exceptions import ViewsError
+
+if TYPE_CHECKING:
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+
+
+def to_dask(array: Any, block_rows: int = BLOCK_ROWS) -> da.Array:
+    """A Dask array of row chunks, each with all columns.
+
+    Rows of a memory-mapped file are read by the workers, which must be able to open it under the same name. Rows in
+    memory travel with the task graph, and the scheduler keeps them, so that a lost chunk can be made again.
+
+    Parameters
+    ----------
+    array : ndarray or memmap of any number of axes, or sparse matrix
+        Sparse formats become CSR.
+    block_rows : int
+        Rows per chunk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.engines.dask import to_dask
+    >>> to_dask(np.zeros((10, 3)), block_rows=4).chunks  # doctest: +SKIP
+    ((4, 4, 2), (3,))
+    """
+    da = require("dask.array", extra="dask", purpose="Blocks for Dask workers")
+    name, further = f"rows-{uuid4().hex}", (0,) * (len(array.shape) - 1)
+    bounds = [(start, min(start + block_rows, array.shape[0])) for start in range(0, array.shape[0], block_rows)]
+    place = _place_in_file(array)
+    if place is not None:
+        read = packed(partial(_read_rows, *place))
+        chunks: list[Any] = [(call, read, *rows) for rows in bounds]
+    else:
+        table = array.tocsr() if sp.issparse(array) else np.asarray(array)
+        chunks = [table[start:stop] for start, stop in bounds]
+    graph = {(name, i, *further): chunk for i, chunk in enumerate(chunks)}
+    sizes = (tuple(stop - start for start, stop in bounds), *((size,) for size in array.shape[1:]))
+    return da.Array(graph, name, sizes, meta=None if place else table[:0], dtype=array.dtype)
+
+
+def row_blocks(
+    arrays: Sequence[da.Array],
+    make_block: Callable[[list, int], Mapping[str, Any]],
+    block_rows: int | None,
+    names: Sequence[str],
+) -> tuple[HighLevelGraph, list[tuple[str, int]], list[int]]:
+    """Tasks that make blocks of the same rows of several Dask arrays, their keys, and the numbers of rows.
+
+    Rows are cut as in the first array if ``block_rows`` does not tell.
+    """
+    dask = require("dask", extra="dask", purpose="Blocks for Dask workers")
+    spec = require("dask.task_spec", extra="dask", purpose="Blocks for Dask workers")
+    graphs = require("dask.highlevelgraph", extra="dask", purpose="Blocks for Dask workers")
+    for name, array in zip(names, arrays, strict=True):
+        if np.isnan(array.shape).any():
+            raise ViewsError(
+                f"{name}: the sizes of its chunks are unknown. Call compute_chunk_sizes() on the Dask array first."
+            )
+        if array.shape[0] != arrays[0].shape[0]:
+            raise ViewsError(f"{name}: expected {arrays[0].shape[0]} samples, as in {names[0]}, got {array.shape[0]}.")
+    rows = arrays[0].chunks[0] if block_rows is None else block_rows
+    cut = [array.rechunk({0: rows, **dict.fromkeys(range(1, array.ndim), -1)}) for array in arrays]
+    cut = dask.optimize(*cut)
+    lengths = [int(length) for length in cut[0].chunks[0]]
+    starts = np.cumsum([0, *lengths]).tolist()
+    chunks = zip(*(array.to_delayed(optimize_graph=False).ravel() for array in cut), strict=True)
+    # The function goes with every task: as a task of its own it would travel, unpacked, between the workers.
+    name, make = f"block-{uuid4().hex}", packed(make_block)
+    keys = [(name, i) for i in range(len(lengths))]
+    tasks = {
+        key: spec.Task(key, call, spec.Task(None, *make), spec.List(*(spec.TaskRef(part.key) for part in parts)), start)
+        for key, parts, start in zip(keys, chunks, starts, strict=False)
+    }
+    return graphs.HighLevelGraph.from_collections(name, tasks, dependencies=cut), keys, lengths
+
+
+def packed(function: Callable[..., Any]) -> tuple[Callable[..., Any], bytes]:
+    """A task that yields the function on a worker; the scheduler need not import what the function needs."""
+    return loads, require("cloudpickle", extra="dask", purpose="Work on Dask workers").dumps(function)
+
+
+def _place_in_file(array: Any) -> tuple[str, np.dtype, int, tuple[int, ...]] | None:
+    """File, type, offset and shape of a memory-mapped array; None if its rows do not lie there one after another."""
+    # A slice of a mapped array still has the offset of the whole: only the addresses tell where it begins.
+    mapped = getattr(array, "_mmap", None)
+    name = getattr(array, "filename", None)
+    if mapped is None or name is None or array.mode == "c" or not array.flags.c_contiguous:
+        return None
+    array.flush()
+    start = np.frombuffer(mapped, np.uint8).__array_interface__["data"][0]
+    offset = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+    return str(name), array.dtype, offset + array.__array_interface__["data"][0] - start, array.shape
+
+
+def _read_rows(filename: str, dtype: np.dtype, offset: int, shape: tuple[int, ...], start: int, stop: int) -> Any:
+    try:
+        return np.array(np.memmap(filename, dtype, "r", offset, shape)[start:stop])
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{filename}: a Dask worker cannot find this file. Put it where all workers see it under the same name, "
+            "or give the samples as a Dask array."
+        ) from error

@@ -1,0 +1,308 @@
+"""Row blocks on the workers of a Dask cluster.
+
+Blocks are tasks that the scheduler knows, and so is all that is done to them. A block that is lost with its worker is
+computed again on another, with all that was kept with it, and the result is the same.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add, call, itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from manyview._optional import require
+from manyview.engines._dask_input import packed, row_blocks, to_dask
+from manyview.engines._dask_watch import check_connected, collect, workers
+from manyview.exceptions import EngineError
+
+if TYPE_CHECKING:
+    import dask.array as da
+    from dask.delayed import Delayed
+    from distributed import Client, Future
+
+__all__ = ["DaskRows", "Traffic", "to_dask", "transferred_bytes"]
+
+Result = TypeVar("Result")
+Key = tuple[str, int]
+
+# So many results are combined by one task.
+_FAN_IN = 8
+# Bytes that the arguments of one round may take when they travel with each task; more are sent once.
+_WITH_TASKS = 2**20
+
+
+@dataclass
+class Traffic:
+    """What went through the client: rounds, and bytes of arguments sent and of results received."""
+
+    rounds: int = 0
+    sent: int = 0
+    received: int = 0
+
+
+class DaskRows:
+    """Rows in the memory of Dask workers; see :class:`manyview.engines.rows.Rows`.
+
+    What a block keeps stays with its worker. Results of :meth:`reduce` and :meth:`sum` are combined on the workers, in
+    a tree that depends on nothing but the number of blocks. Linear algebra uses one thread per task.
+
+    :meth:`keep`, :meth:`extend` and :meth:`drop` do not wait: an error in them is raised by the next call that
+    returns something.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    blocks : sequence of distributed.Future or Delayed
+        What the rows hold, one dict of arrays per block.
+    lengths : sequence of int
+        Number of rows in each block.
+    patience : float
+        Seconds that nothing gets done, with a reason such as that there are no workers, before an error is raised.
+
+    Attributes
+    ----------
+    n_rows : int
+    traffic : Traffic
+
+    Examples
+    --------
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> client = Client(n_workers=2, threads_per_worker=1)  # doctest: +SKIP
+    >>> rows = DaskRows.from_arrays(
+    ...     client, [dask_array], lambda arrays, first: {"x": arrays[0]}
+    ... )  # doctest: +SKIP
+    >>> rows.sum(lambda block: block["x"].sum(axis=0))  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, client: Client, blocks: Sequence[Future | Delayed], lengths: Sequence[int], patience: float = 60.0
+    ) -> None:
+        require("distributed", extra="dask", purpose="Work on Dask workers")
+        if client.asynchronous:
+            raise ValueError("client: expected a Client that waits, got one with asynchronous=True.")
+        check_connected(client)
+        self.n_rows = sum(lengths)
+        self.traffic = Traffic()
+        self._client = client
+        self._blocks: list[Future] = client.compute(list(blocks))
+        self._lengths = list(lengths)
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self._task = threading.local()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        client: Client,
+        arrays: Sequence[da.Array],
+        make_block: Callable[[list, int], Mapping[str, Any]],
+        block_rows: int | None = None,
+        names: Sequence[str] | None = None,
+        patience: float = 60.0,
+    ) -> DaskRows:
+        """Blocks of the same rows of several Dask arrays.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        arrays : sequence of dask.array.Array
+            All with the same number of rows. Other arrays become such by :func:`to_dask`.
+        make_block : callable
+            ``make_block(chunks, first_row)`` returns the dict of a block, where the chunks are those of the arrays.
+        block_rows : int, optional
+            Rows per block; default: as in the chunks of the first array.
+        names : sequence of str, optional
+            What errors call the arrays.
+        patience : float
+            As in the class.
+        """
+        names = [f"arrays[{i}]" for i in range(len(arrays))] if names is None else names
+        graph, keys, lengths = row_blocks(arrays, make_block, block_rows, names)
+        check_connected(client)
+        return cls(client, client.get(graph, keys, sync=False), lengths, patience)
+
+    def map(self, function: Callable[..., Result], *small: Any) -> list[Result]:
+        """``function(block, *small)`` for every block."""
+        return self._collect(self._submit(*self._calls(self._held(), function, small)))
+
+    def reduce(
+        self, function: Callable[..., Result], combine: Callable[[Result, Result], Result], *small: Any
+    ) -> Result:
+        """Combine what the function returns for the blocks, on the workers, some neighbours at a time."""
+        graph, keys = self._calls(self._held(), function, small)
+        combined = packed(partial(_call, partial(reduce, combine), ()))
+        while len(keys) > 1:
+            groups = [keys[i : i + _FAN_IN] for i in range(0, len(keys), _FAN_IN)]
+            keys = _new_keys("combine", len(groups))
+            graph |= {key: (call, combined, group) for key, group in zip(keys, groups, strict=True)}
+        return self._collect(self._submit(graph, keys))[0]
+
+    def sum(self, function: Callable[..., np.ndarray], *small: Any) -> np.ndarray:
+        """Sum over the blocks of the arrays that the function returns."""
+        return self.reduce(function, add, *small)
+
+    def keep(self, name: str, function: Callable[..., np.ndarray], *small: Any) -> None:
+        """Store under ``name``, in each block, what the function returns for it."""
+        self._replace(partial(_with, function, name), small)
+
+    def extend(self, function: Callable[..., Mapping[str, np.ndarray]], *small: Any) -> None:
+        """Store in each block all that the function returns for it, by name."""
+        self._replace(partial(_with_all, function), small)
+
+    def drop(self, name: str) -> None:
+        """Forget what was kept under ``name``."""
+        self._replace(_without, (name,))
+
+    def gather(self, name: str) -> np.ndarray:
+        """What was kept under ``name``, for all rows, in the memory of the client."""
+        return np.concatenate(self.map(itemgetter(name)))
+
+    def array(self, name: str) -> da.Array:
+        """What was kept under ``name``, as a Dask array whose chunks stay with the workers."""
+        dask_array = require("dask.array", extra="dask", purpose="A Dask array")
+        columns = self._submit(*self._calls(self._held(), itemgetter(name), ()))
+        (like,) = self._collect(self._submit(*self._calls(columns[:1], itemgetter(slice(0)), ())))
+        parts = [
+            dask_array.from_delayed(column, (length, *like.shape[1:]), meta=like)
+            for column, length in zip(columns, self._lengths, strict=True)
+        ]
+        return dask_array.concatenate(parts)
+
+    def run(self, tasks: Iterable[Callable[[], Result]]) -> list[Result]:
+        """Call independent tasks in threads of the client: with several at a time, no worker waits for it."""
+        tasks, stop = list(tasks), threading.Event()
+        n_threads = 1 + sum(worker["nthreads"] for worker in workers(self._client, self._patience).values())
+        with ThreadPoolExecutor(max(1, min(n_threads, len(tasks)))) as pool:
+            running = [pool.submit(self._stoppable, task, stop) for task in tasks]
+            try:
+                return [each.result() for each in running]
+            except BaseException:
+                stop.set()
+                for each in running:
+                    each.cancel()
+                raise
+
+    def close(self) -> None:
+        """Forget the blocks; the workers free their memory."""
+        self._blocks = []
+
+    def _stoppable(self, task: Callable[[], Result], stop: threading.Event) -> Result:
+        self._task.stop = stop
+        return task()
+
+    def _held(self) -> list[Future]:
+        if not self._blocks:
+            raise EngineError("These rows were closed, and hold nothing any more.")
+        return self._blocks
+
+    def _replace(self, function: Callable[..., Mapping[str, Any]], small: tuple[Any, ...]) -> None:
+        """Put what the function returns for a block in its place."""
+        with self._lock:  # else one of two threads would build on a block that the other replaces
+            self._blocks = self._submit(*self._calls(self._held(), function, small))
+
+    def _calls(
+        self, blocks: Sequence[Future], function: Callable[..., Any], small: tuple[Any, ...]
+    ) -> tuple[dict[Key, Any], list[Key]]:
+        """The tasks of ``function(block, *small)`` for some blocks, and their keys."""
+        keys = _new_keys(_label(function), len(blocks))
+        graph: dict[Key, Any] = {}
+        there: tuple = packed(partial(_call, function, small))
+        load, content = there
+        sent = len(content) * len(blocks)
+        if sent > _WITH_TASKS:
+            # A task and not scattered data, which would be gone for good with the workers that hold it.
+            sent = len(content)
+            (shared,) = _new_keys("arguments", 1)
+            graph[shared], there = (bytes, content), (load, shared)
+        with self._counting:
+            self.traffic.rounds += 1
+            self.traffic.sent += sent
+        return graph | {key: (call, there, block) for key, block in zip(keys, blocks, strict=True)}, keys
+
+    def _submit(self, graph: dict[Key, Any], keys: list[Key]) -> list[Future]:
+        check_connected(self._client)
+        return self._client.get(graph, keys, sync=False)
+
+    def _collect(self, futures: Sequence[Future]) -> list:
+        from dask.sizeof import sizeof
+
+        results = collect(self._client, futures, self._patience, getattr(self._task, "stop", None))
+        with self._counting:
+            self.traffic.received += sum(map(sizeof, results))
+        return results
+
+
+def transferred_bytes(client: Client) -> int:
+    """Bytes that the workers have sent since they started, to one another and to clients."""
+    return sum(client.run(_sent_bytes).values())
+
+
+def _sent_bytes(dask_worker: Any) -> int:
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+def _new_keys(label: str, n: int) -> list[Key]:
+    name = f"{label}-{uuid4().hex}"
+    return [(name, i) for i in range(n)]
+
+
+def _label(function: Callable[..., Any]) -> str:
+    """What the scheduler calls the task, and keeps account of its duration by: the function within a partial."""
+    while isinstance(function, partial):
+        function = function.args[0] if function.func in (_with, _with_all) else function.func
+    return getattr(function, "__name__", type(function).__name__).strip("<>_")
+
+
+def _call(function: Callable[..., Any], small: tuple[Any, ...], block: Any) -> Any:
+    with _one_thread:
+        return function(block, *small)
+
+
+def _with(function: Callable[..., Any], name: str, block: Mapping[str, Any], *small: Any) -> dict[str, Any]:
+    return {**block, name: function(block, *small)}
+
+
+def _with_all(function: Callable[..., Mapping[str, Any]], block: Mapping[str, Any], *small: Any) -> dict[str, Any]:
+    return {**block, **function(block, *small)}
+
+
+def _without(block: Mapping[str, Any], name: str) -> dict[str, Any]:
+    rest = dict(block)
+    del rest[name]
+    return rest
+
+
+class _OneThread:
+    """Linear algebra in one thread while any task of this process is inside: tasks may overlap."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._n_modules = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if len(sys.modules) != self._n_modules:  # libraries come with modules, and the search for them takes long
+                self._libraries, self._n_modules = ThreadpoolController(), len(sys.modules)
+            if self._inside == 0:
+                self._limits = self._libraries.limit(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+_one_thread = _OneThread()
