@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -28,7 +29,7 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from manyview import InvariantTBGL
+from manyview import InvariantTBGL, open_views
 from manyview.cluster import LMVSC, SFMC
 from manyview.datasets import make_multiview
 from manyview.datasets.digits import fourier, gradients
@@ -165,6 +166,7 @@ def show(what: str, found: dict[str, Any], base: float | None = None) -> None:
 
 
 def million(options: argparse.Namespace) -> None:
+    """InvariantTBGL on a million samples beside the nearest anchors alone."""
     n = options.samples
     base = alone(measured, floor, {}, separated, n)
     print(f"{n:,} samples, input {base['input']:.2f} GB; times as multiples of the nearest anchors alone")
@@ -179,6 +181,7 @@ def million(options: argparse.Namespace) -> None:
 
 
 def growth(options: argparse.Namespace) -> None:
+    """How time and memory grow with the number of samples."""
     sizes, times, peaks = options.sizes or [10_000, 31_600, 100_000, 316_000, 1_000_000], [], []
     for n in sizes:
         found = alone(measured, ours, SAME, separated, n)
@@ -191,6 +194,7 @@ def growth(options: argparse.Namespace) -> None:
 
 
 def show_mnist(options: argparse.Namespace) -> None:
+    """MNIST63k in three views, beside k-means."""
     base = alone(measured, kmeans, {}, mnist, options.samples)
     print("MNIST63k as pixels, gradients and Fourier magnitudes; times as multiples of KMeans")
     show("KMeans, n_init=10, views side by side", base, base["seconds"])
@@ -206,6 +210,7 @@ def show_mnist(options: argparse.Namespace) -> None:
 
 
 def switch(options: argparse.Namespace) -> None:
+    """Learning on a sample beside learning on all."""
     for name, data, n in (("MNIST63k", mnist, 63_000), ("blobs that overlap", blobs, 60_000)):
         base = alone(measured, ours, {"learn_on": "all"}, data, n)
         print(f"{name}, {n:,} samples; times as multiples of learning on all")
@@ -215,6 +220,7 @@ def switch(options: argparse.Namespace) -> None:
 
 
 def methods(options: argparse.Namespace) -> None:
+    """Beside other methods, from 5,000 samples on."""
     for n in options.sizes or [5_000, 20_000, 80_000]:
         for name, data in (("clear blobs", clear_blobs), ("blobs that overlap", blobs)):
             base = alone(measured, ours, {}, data, n)
@@ -233,3 +239,123 @@ def methods(options: argparse.Namespace) -> None:
                     show(what, alone(measured, run, parameters, data, n), base["seconds"])
                 except (ImportError, MemoryError) as error:
                     print(f"{what:52s} {error}", flush=True)
+
+
+def files(folder: str, n: int) -> np.ndarray:
+    """Put the separated data into one file per view; their labels."""
+    views, labels = separated(n)
+    for v, view in enumerate(views):
+        np.save(f"{folder}/view{v}.npy", view)
+    return labels
+
+
+def from_files(folder: str, n_workers: int, parameters: dict[str, Any], few_rows: int) -> dict[str, Any]:
+    """A fit of views in files, by the threads of this process (no workers) or by Dask workers with 4 GB each."""
+    sources = {f"view{v}": f"{folder}/view{v}.npy" for v in range(3)}
+    few = [np.load(path, mmap_mode="r")[:few_rows] for path in sources.values()]
+    if n_workers == 0:
+        ours(few, **{**SAME, "learn_on": 600})
+        start = time.perf_counter()
+        labels = ours(open_views(sources, as_dask=False), **parameters)
+        return {"seconds": time.perf_counter() - start, "peak": peak(), "labels": labels}
+    from distributed import Client, LocalCluster
+
+    limits = {"memory_limit": "4GB", "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
+    with LocalCluster(n_workers=n_workers, threads_per_worker=1, **limits) as cluster, Client(cluster) as client:
+        ours(few, **{**SAME, "learn_on": 600, "engine": "dask"})  # imports and kernels
+        start = time.perf_counter()
+        labels = ours(open_views(sources), **parameters).compute()
+        seconds = time.perf_counter() - start
+        peaks = client.run(peak)
+        return {"seconds": seconds, "peak": max(peaks.values()), "labels": labels}
+
+
+def show_dask(options: argparse.Namespace) -> None:
+    """Dask workers beside threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth = files(folder, options.samples)
+        base = alone(from_files, folder, 0, SAME, 2000)
+        print(f"{options.samples:,} samples from npy files; times as multiples of threads, peak of the largest worker")
+        for what, n_workers in (("threads of one process", 0), ("Dask, one worker", 1), ("Dask, two workers", 2)):
+            found = alone(from_files, folder, n_workers, SAME, 2000) if n_workers else base
+            same = np.array_equal(found["labels"], base["labels"])
+            show(f"{what}, ACC {accuracy(truth, found['labels']):.3f}, same labels: {same}", found, base["seconds"])
+
+
+def travelled(folder: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Rounds and bytes of a fit that learns on all samples, with two workers; before, while and after learning."""
+    from distributed import Client, LocalCluster
+
+    from manyview.cluster import _blocks
+    from manyview.engines import DaskRows
+    from manyview.engines.dask import transferred_bytes
+
+    learn, marks = _blocks.learn, []
+
+    def mark(rows: DaskRows) -> None:
+        traffic = rows.traffic
+        marks.append((traffic.rounds, traffic.sent, traffic.received, transferred_bytes(client)))
+
+    def watched(rows: DaskRows, *rest: Any) -> Any:
+        rows.sum(_count)  # nothing of what came before is still under way
+        mark(rows)
+        found = learn(rows, *rest)
+        mark(rows)
+        return found
+
+    _blocks.learn = watched
+    sources = {f"view{v}": f"{folder}/view{v}.npy" for v in range(3)}
+    limits = {"memory_limit": "4GB", "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **limits) as cluster, Client(cluster) as client:
+        start = time.perf_counter()
+        model = InvariantTBGL(CLUSTERS, random_state=0, **parameters).fit(open_views(sources))
+        seconds = time.perf_counter() - start
+        rounds, sent, received, workers = np.subtract(marks[1], marks[0]).tolist()
+        return {
+            "seconds": seconds,
+            "members": len(model._fitted_views.ensemble.members),
+            "rounds": rounds,
+            "sent": sent,
+            "received": received,
+            "workers": workers,
+        }
+
+
+def _count(block: Any) -> np.ndarray:
+    return np.array(len(block["rows"]))
+
+
+def travel(options: argparse.Namespace) -> None:
+    """Bytes that travel when all samples are learned on."""
+    for n in options.sizes or [100_000, 400_000]:
+        with tempfile.TemporaryDirectory() as folder:
+            files(folder, n)
+            found = alone(travelled, folder, {**SAME, "learn_on": "all"})
+        per = {name: found[name] / found["rounds"] / 1e3 for name in ("sent", "received", "workers")}
+        print(
+            f"{n:>9,} samples: {found['seconds']:.0f} s, {found['rounds']} rounds of learning; per round "
+            f"{per['sent']:.1f} kB to the workers, {per['received']:.1f} kB back to the client, "
+            f"{per['workers']:.1f} kB sent by workers in all",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Run one of the benchmarks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, function in (("million", million), ("dask", show_dask), ("mnist", show_mnist)):
+        command = commands.add_parser(name, help=function.__doc__)
+        command.add_argument("--samples", type=int, default=63_000 if name == "mnist" else 1_000_000)
+        command.add_argument("--peers", action="store_true", help="also k-means, and the default parameters")
+        command.set_defaults(function=function)
+    for name, function in (("growth", growth), ("methods", methods), ("travel", travel), ("switch", switch)):
+        command = commands.add_parser(name, help=function.__doc__)
+        command.add_argument("sizes", nargs="*", type=int, help="numbers of samples")
+        command.set_defaults(function=function)
+    options = parser.parse_args()
+    options.function(options)
+
+
+if __name__ == "__main__":
+    main()

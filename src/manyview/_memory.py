@@ -39,10 +39,11 @@ def check_memory(who: str, needed: float, size: str, instead: str) -> None:
     """
     there = available_memory()
     if needed > there:
-        raise MemoryError(f"{who} needs about {_gib(needed)} for {size}; {_gib(there)} are available. {instead}")
+        raise MemoryError(f"{who} needs about {gib(needed)} for {size}; {gib(there)} are available. {instead}")
 
 
-def _gib(size: float) -> str:
+def gib(size: float) -> str:
+    """A number of bytes, for people."""
     return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:.0f} GiB"
 
 

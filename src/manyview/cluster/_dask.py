@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from manyview._memory import physical_memory
 from manyview._optional import require
 from manyview._values import is_lazy
 from manyview.cluster._blocks import place_part
@@ -37,7 +38,7 @@ def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
     Dask arrays go to the workers of the current client. Without one, or if the engine is "local", they are loaded block
     by block.
     """
-    client = current_client() if engine != "local" and is_distributed(views, engine) else None
+    client = client_for(views, engine)
     if client is not None:
         return worker_rows(views, client)
     if engine == "dask":
@@ -46,6 +47,23 @@ def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
             "client = distributed.Client(n_workers=2), or take engine='local'."
         )
     return local_rows(views, n_jobs)
+
+
+def client_for(views: Views, engine: str) -> Any | None:
+    """The client whose workers these views go to, if they do."""
+    return current_client() if engine != "local" and is_distributed(views, engine) else None
+
+
+def worker_memory(client: Any) -> list[int]:
+    """Bytes that each worker may take."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return [worker["memory_limit"] or physical_memory() for worker in workers]
+
+
+def worker_block_rows(views: Views) -> int:
+    """Rows per block on a worker: as in the chunks, unless they are too large."""
+    chunks = [array.chunks[0] for array in views.arrays if is_lazy(array)]
+    return min(_BLOCK_ROWS, max(chunks[0])) if chunks else _BLOCK_ROWS
 
 
 def current_client() -> Any | None:
@@ -65,8 +83,7 @@ def worker_rows(views: Views, client: Any) -> DaskRows:
     arrays = [table if is_lazy(table) else to_dask(_plain(table), _BLOCK_ROWS) for table in tables]
     names = [*(f"views[{name!r}]" for name in views.names), "present"]
     make = partial(_raw_block, views.names)
-    block_rows = min(_BLOCK_ROWS, max(arrays[0].chunks[0]))
-    return DaskRows.from_arrays(client, arrays, make, block_rows, names[: len(arrays)])
+    return DaskRows.from_arrays(client, arrays, make, worker_block_rows(views), names[: len(arrays)])
 
 
 def _plain(table: Any) -> Any:

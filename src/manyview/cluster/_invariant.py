@@ -7,6 +7,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -17,14 +18,23 @@ from threadpoolctl import threadpool_limits
 from manyview._optional import require
 from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
 from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
-from manyview.cluster._dask import column, is_distributed, open_rows, place_lazily
+from manyview.cluster._dask import (
+    client_for,
+    column,
+    is_distributed,
+    open_rows,
+    place_lazily,
+    worker_block_rows,
+    worker_memory,
+)
+from manyview.cluster._footprint import Footprint
 from manyview.cluster._learn import Basis, Learned, fitted_views, learn, make_graph, settle, split_clusters
 from manyview.cluster._new_samples import labels_of_clusters, open_new_views, precision
-from manyview.cluster._pool import pool_size
+from manyview.cluster._pool import list_length, pool_size
 from manyview.cluster._scaling import scaling_names
 from manyview.cluster._source import draw_by_content, local_rows
 from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
-from manyview.engines import LocalRows
+from manyview.engines import BLOCK_ROWS, LocalRows
 from manyview.exceptions import ClusterCountWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
 from manyview.graphs.components import relabel_by_first
@@ -197,6 +207,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             check_n_clusters(views, int(self.n_clusters))
 
     def _fit(self, views: Views) -> None:
+        self._announce(views)
         if self._in_blocks(views):
             self._fit_in_blocks(views)
         else:
@@ -282,6 +293,31 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def _on_step(self) -> Callable[[invariant.Step], None] | None:
         return _print_progress if self.verbose else None
+
+    def _announce(self, views: Views) -> None:
+        """Say what the fit is about to take, and refuse it if that cannot be had."""
+        who, client = type(self).__name__, client_for(views, self.engine)
+        if client is None:
+            self._footprint(views, self.n_jobs or joblib.cpu_count(), BLOCK_ROWS).announce(who, self.verbose)
+        else:
+            footprint = self._footprint(views, 1, worker_block_rows(views))
+            footprint.announce_to_workers(who, self.verbose, worker_memory(client))
+
+    def _footprint(self, views: Views, n_threads: int, block_rows: int) -> Footprint:
+        n = views.n_samples
+        n_learned = min(n, self._n_learned())
+        n_pool = self.n_anchors if isinstance(self.n_anchors, Integral) else pool_size(n_learned, 1)
+        return Footprint(
+            views,
+            n_learned=n_learned,
+            n_listed=n if self.learn_on == "all" else n_learned,
+            n_clusters=self.n_clusters,
+            n_pool=int(n_pool),
+            n_members=self.n_members,
+            list_length=min(list_length(graph_kinds(self.n_neighbors)), int(n_pool)),
+            n_threads=n_threads,
+            block_rows=block_rows,
+        )
 
     def _n_learned(self) -> int:
         """Samples that the basis of a fit is made of, at most."""

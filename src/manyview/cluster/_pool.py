@@ -131,10 +131,14 @@ def make_pool(
     patterns: np.ndarray | None = None,
 ) -> Pool:
     """The pool of these samples; ``patterns`` are those of :class:`Lists`, by default what these samples show."""
-    length = _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in kinds))
-    views = pool_views(scaled, members, length, n_threads)
+    views = pool_views(scaled, members, list_length(kinds), n_threads)
     lists = solver_lists(scaled, len(members))
     return Pool(members, views, lists if patterns is None else replace(lists, patterns=patterns))
+
+
+def list_length(kinds: Sequence[Kind]) -> int:
+    """How many pool members are listed for a sample, if there are so many."""
+    return _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(kind.n_neighbors[1] for kind in kinds))
 
 
 def solver_lists(scaled: Sequence[ScaledView], n_pool: int) -> Lists:

@@ -36,8 +36,9 @@ Key = tuple[str, int]
 
 # So many results are combined by one task.
 _FAN_IN = 8
-# Bytes that the arguments of one round may take when they travel with each task; more are sent once.
-_WITH_TASKS = 2**20
+# Bytes that the arguments of one round may take when they travel with each task; more are sent once, so that what
+# travels does not grow with the number of blocks.
+_WITH_TASKS = 2**16
 
 
 @dataclass
