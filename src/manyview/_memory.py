@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import ceil
 from pathlib import Path
 
 _UNKNOWN = 2**36  # 64 GiB, where the system does not tell
@@ -44,6 +45,8 @@ def check_memory(who: str, needed: float, size: str, instead: str) -> None:
 
 def gib(size: float) -> str:
     """A number of bytes, for people."""
+    if size < 0.1 * 2**30:
+        return f"{ceil(size / 2**20)} MiB"
     return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:.0f} GiB"
 
 
