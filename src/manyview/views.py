@@ -67,8 +67,8 @@ def check_views(
     Returns
     -------
     Views
-        With C-ordered ``float64`` arrays; dense ones share memory with the input where nothing had to be changed. Rows
-        of views that a sample lacks are zero; ``present`` tells them from others.
+        With C-ordered arrays, ``float64`` or ``float32`` where that is kept; dense ones share memory with the input
+        where nothing had to be changed. Rows of views that a sample lacks are zero; ``present`` tells them from others.
 
     Raises
     ------

@@ -13,10 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 import manyview
 from manyview import InvariantTBGL, Views, ViewTransformer
 from manyview.cluster import _source
+from manyview.cluster._learn import settle
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 from manyview.graphs.components import component_labels
 from manyview.metrics import accuracy, adjusted_rand
+from manyview.solvers.invariant import Settings
 
 LEARN_ON = ["all", 200]
 
@@ -64,6 +66,16 @@ def test_the_graph_has_the_labels_as_components(learn_on, noise):
     assert found == 3
     np.testing.assert_array_equal(labels, model.labels_)
     np.testing.assert_allclose(model.consensus_graph_.sum(axis=1), 1.0)
+
+
+def test_a_cluster_without_an_anchor_gets_one():
+    views = noisy(420)
+    few_apart = [np.vstack([array, array[:4] + 50]) for array in views]
+    model = fit(few_apart, 4, learn_on="all", n_members=8, n_anchors=5)
+    assert model.consensus_graph_.shape[1] == len(model.anchor_indices_) > 5
+    found, labels = component_labels(model.consensus_graph_)
+    assert found == 4
+    np.testing.assert_array_equal(labels, model.labels_)
 
 
 @pytest.mark.parametrize("learn_on", LEARN_ON)
@@ -147,6 +159,14 @@ def test_float32_stays_float32(learn_on):
     assert mixed.embedding_.dtype == np.float64
 
 
+@pytest.mark.parametrize("learn_on", [*LEARN_ON, 10_000])
+def test_the_graph_has_the_precision_of_the_views(learn_on):
+    rng = np.random.default_rng(0)
+    rare_words = [sp.csr_array(rng.poisson(0.01, size=(420, 300)).astype(np.float32)) for _ in range(2)]
+    model = fit(rare_words, learn_on=learn_on, n_members=8)  # samples without a word are linked to a cluster
+    assert model.consensus_graph_.dtype == model.embedding_.dtype == np.float32
+
+
 def test_files_that_are_mapped_into_memory(tmp_path):
     views = noisy(noise=0.5)
     for name, array in zip("abc", views, strict=True):
@@ -164,6 +184,14 @@ def test_sparse_views_and_frames():
     )
     frames = {f"view{v}": pd.DataFrame(array) for v, array in enumerate(positive)}
     np.testing.assert_array_equal(fit(frames).labels_, dense.labels_)
+
+
+def test_other_sparse_formats_become_csr_once(monkeypatch):
+    calls = []
+    convert = sp.csc_array.tocsr
+    monkeypatch.setattr(sp.csc_array, "tocsr", lambda self, copy=False: calls.append(self.shape) or convert(self, copy))
+    fit([sp.csc_array(np.maximum(array, 0)) for array in noisy()], n_members=2)
+    assert [shape for shape in calls if shape[0] == 600] == [(600, 6), (600, 9), (600, 7)]  # views, and not blocks
 
 
 @pytest.mark.parametrize("learn_on", LEARN_ON)
@@ -187,6 +215,19 @@ def test_a_rare_combination_of_views_that_was_not_drawn_is_known():
     for seed in range(3):
         model = fit(arrays, random_state=seed, learn_on=100, n_anchors=40, n_members=4)
         assert all(2 in fitted.member.views for fitted in model._fitted_views.ensemble.members)
+
+
+def test_a_rare_sample_may_have_a_view_by_its_copy_only():
+    first, second, _ = noisy(noise=0.2)
+    arrays = [first.copy(), second.copy(), first.copy()]
+    arrays[0][7], arrays[1][7] = np.nan, np.nan
+    drawn = _source.draw_by_content(_source.local_rows(Views(tuple(arrays)), 1), 100)
+    assert 7 not in drawn.rows  # in what is drawn, the third view is a copy of the first in all respects
+    basis = settle(drawn.views, ["auto"] * 3, Settings(3), 40, 1, drawn.patterns)
+    assert len(basis.order.views) == 2
+    assert basis.pool.lists.patterns.any(axis=1).all()
+    model = fit(arrays, learn_on=100, n_anchors=40, n_members=4)
+    np.testing.assert_array_equal(model.predict(arrays), model.labels_)
 
 
 def test_a_number_of_clusters_is_suggested_from_the_sample():
@@ -234,6 +275,17 @@ def test_bad_values_are_named_with_their_row(learn_on):
 def test_what_cannot_be_clustered(views, parameters, message):
     with pytest.raises(ViewsError, match=re.escape(message)):
         fit(views, **parameters)
+
+
+def test_a_view_that_hardly_any_sample_has():
+    arrays = [array.copy() for array in noisy()]
+    arrays[0][2:] = np.nan
+    message = (
+        "views['view0']: each of the 0 samples that have it has the same values, so it says nothing about them; leave "
+        "this view out. This was found in the 200 of 600 samples that were drawn to learn from; learn_on says how many."
+    )
+    with pytest.raises(ViewsError, match=re.escape(message)):
+        fit(arrays)
 
 
 def test_clusters_that_cannot_be_told_apart_are_warned_of():

@@ -337,3 +337,14 @@ def test_auto_learns_what_it_chose(make):
 def test_row_lengths_by_their_definition(make):
     x = values("none", 5)
     np.testing.assert_allclose(row_lengths(make(x)), np.sqrt((x**2).sum(axis=1)))
+
+
+@pytest.mark.filterwarnings("error")
+@makes
+@pytest.mark.parametrize("unit", [2.0**100, 2.0**-100])
+@pytest.mark.parametrize("name", ["unit", "directions", "centered", "none"])
+def test_single_precision_of_any_unit(name, unit, make):
+    x = np.random.default_rng(0).random((40, 5), dtype=np.float32)
+    _, scaled = learn_scaling(make(x), name)
+    _, other = learn_scaling(make(x * np.float32(unit)), name)
+    np.testing.assert_array_equal(dense(other), dense(scaled))

@@ -13,7 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from manyview.cluster._learn import Basis, Learned, OnStep, fitted_views, learn, make_graph, pooled_views, whole_rule
+from manyview.cluster._learn import (
+    Basis,
+    Learned,
+    OnStep,
+    fitted_views,
+    larger_pool,
+    learn,
+    make_graph,
+    pooled_views,
+    whole_rule,
+)
 from manyview.cluster._new_samples import FittedViews, PooledViews, list_columns, place_samples, precision
 from manyview.cluster._source import checked
 from manyview.engines import Block, LocalRows, Rows
@@ -49,10 +59,17 @@ def fit_on_all(rows: Rows, basis: Basis, on_step: OnStep) -> Found:
     known = pooled_views(basis, basis.pool.views)
     rows.extend(_list, known)
     learned = learn(rows, basis, on_step)
-    anchors = basis.views.take(basis.order.rows[basis.pool.members])
-    rule = whole_rule(rows, basis, basis.pool, place(learned.ensemble, list_columns(anchors, known)).labels)
+    pool = basis.pool
+    anchors = basis.views.take(basis.order.rows[pool.members])
+    labels = place(learned.ensemble, list_columns(anchors, known)).labels
+    if len(np.unique(labels)) < basis.settings.n_clusters:  # a cluster without an anchor could have no edges
+        sample_labels = place(learned.ensemble, basis.columns()).labels
+        pool = larger_pool(basis, sample_labels)
+        labels = sample_labels[pool.members]
+        rows.extend(_list, pooled_views(basis, pool.views))
+    rule = whole_rule(rows, basis, pool, labels)
     rows.extend(_with_precision, rule, precision(basis.views))
-    return Found(learned, rule, basis.pool.members, _finish(rows, rule))
+    return Found(learned, rule, pool.members, _finish(rows, rule))
 
 
 def take_graph(rows: Rows) -> sp.csr_array:

@@ -43,7 +43,7 @@ from manyview.solvers._components import GraphRule, connect_clusters, inner_edge
 from manyview.views import Views, check_n_views, check_new_views, check_views
 
 # Samples that "auto" learns on, at most.
-_LEARNED_ROWS = 20_000
+_LEARNED_ROWS = 10_000
 # A labelling that shares less than this with the one a batch of members before is not settled.
 _SETTLED = 0.95
 
@@ -75,9 +75,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         "none". "auto" looks at sparsity, signs, row sums and dimension (see :func:`manyview.graphs.choose_scaling`);
         ``scaling_`` says what it chose.
     n_members : int, default=48
-        Graphs in the ensemble. More are steadier and take longer, in proportion.
+        Graphs in the ensemble. More are steadier and take longer, in proportion. If the clusters are clear, fewer are
+        made; ``n_iter_`` says how many.
     learn_on : "auto", "all" or int, default="auto"
-        How many samples the ensemble is learned on, at most: "auto" means 20,000. If there are more, they are drawn by
+        How many samples the ensemble is learned on, at most: "auto" means 10,000. If there are more, they are drawn by
         their content, so that the draw does not depend on their order, and all samples are then placed as by
         :meth:`predict`. "all" learns on every sample, which takes longer, in proportion.
     engine : {"auto", "local", "dask"}, default="auto"
@@ -193,7 +194,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.verbose = verbose
 
     def _check(self, views: Any) -> Views:
-        """Check the values now if all samples are learned on; else that is done block by block."""
+        """Check the values now if there are few samples; else that is done block by block."""
         given = check_new_views(views, view_sizes=self.view_sizes)
         if self._in_blocks(given):
             check_n_views(given, self.min_views)
@@ -233,7 +234,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.labels_ = relabel_by_first(labels[given])
         self.embedding_ = rows.gather("embedding")[given].astype(precision(views), copy=False)
         self.confidence_ = rows.gather("confidence")[given].astype(precision(views), copy=False)
-        self.consensus_graph_ = take_graph(graph_rows)[given]
+        self.consensus_graph_ = take_graph(graph_rows)[given].astype(precision(views), copy=False)
         self.anchor_indices_ = basis.order.rows[graph.members]
         label_of = labels_of_clusters(clusters, self.labels_[basis.order.rows], basis.settings.n_clusters)
         self._set_learned(basis, suggestion, learned, graph.rule, label_of)

@@ -86,11 +86,17 @@ def settle(
     """Order, scaling and pool of samples in memory; ``patterns`` as in :func:`make_pool`."""
     order = canonical_order(views.arrays, wanted, views.present)
     if patterns is not None:
-        patterns = np.unique(patterns[:, order.views], axis=0)
+        patterns = _of_different_views(patterns, order.source)
     scaled = scale_views(views, wanted, order)
     members = choose_members(scaled, n_pool, settings.seed)
     pool = make_pool(scaled, members, settings.kinds, n_jobs, patterns)
     return Basis(views, settings, order, scaled, pool, n_jobs)
+
+
+def _of_different_views(patterns: np.ndarray, source: Sequence[int]) -> np.ndarray:
+    """Patterns of the given views as those of the different ones: who has a copy has the view."""
+    copies = np.equal.outer(source, np.unique(source))
+    return np.unique(patterns @ copies, axis=0)
 
 
 def learn(rows: Rows, basis: Basis, on_step: OnStep) -> Learned:
@@ -118,14 +124,21 @@ def make_graph(
     ``labels`` are those of the basis's samples in canonical order, and ``columns`` their lists of its pool. If a
     cluster has no sample in the pool, the graph has a larger one, and other lists.
     """
-    pool = basis.pool
-    members = with_every_cluster(pool.members, labels)
-    if len(members) > len(pool.members):
-        pool = make_pool(basis.scaled, members, basis.settings.kinds, basis.n_jobs, pool.lists.patterns)
+    pool = larger_pool(basis, labels)
+    if pool is not basis.pool:
         columns = basis.columns(pool)
     columns = {**columns, "labels": labels}
-    rule = whole_rule(LocalRows(columns, basis.n_jobs), basis, pool, labels[members])
-    return Graph(rule, pool.views, members), columns
+    rule = whole_rule(LocalRows(columns, basis.n_jobs), basis, pool, labels[pool.members])
+    return Graph(rule, pool.views, pool.members), columns
+
+
+def larger_pool(basis: Basis, labels: np.ndarray) -> Pool:
+    """The basis's pool, or a larger one if a cluster of its samples, in canonical order, has none in it."""
+    pool = basis.pool
+    members = with_every_cluster(pool.members, labels)
+    if len(members) == len(pool.members):
+        return pool
+    return make_pool(basis.scaled, members, basis.settings.kinds, basis.n_jobs, pool.lists.patterns)
 
 
 def whole_rule(rows: Rows, basis: Basis, pool: Pool, anchor_labels: np.ndarray) -> GraphRule:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.engines import BLOCK_ROWS, Block, LocalRows, Rows
+from manyview.exceptions import ViewsError
 from manyview.graphs.content import Sketch, repetitions, row_hashes, row_keys, sketch_rows
 from manyview.views import Views, check_block, check_views
 
@@ -35,6 +36,8 @@ class _Cut:
 def local_rows(views: Views, n_jobs: int | None) -> LocalRows:
     """The samples in blocks that hold ``views``, not yet checked, and ``rows``, a range."""
     n_threads = n_jobs or joblib.cpu_count()
+    # Other sparse formats cannot be cut: every block would turn the whole table into CSR again.
+    views = replace(views, arrays=tuple(array.tocsr() if sp.issparse(array) else array for array in views.arrays))
     columns = {"views": _Cut(views), "rows": range(views.n_samples)}
     return LocalRows(columns, n_threads, _block_rows(views.n_samples, n_threads))
 
@@ -54,17 +57,19 @@ class Drawn:
     """A sample of the rows by content.
 
     ``views`` are checked; ``rows`` is where each was found; ``patterns`` lists the combinations of views that any of
-    all rows have, None if they have all; ``n_different`` is the number of different rows in the sample.
+    all rows have, None if they have all.
     """
 
     views: Views
     rows: np.ndarray
     patterns: np.ndarray | None
-    n_different: int
 
 
 def draw_by_content(rows: Rows, size: int) -> Drawn:
-    """About ``size`` of the rows, in proportion to their number and whatever their order."""
+    """About ``size`` of the rows, whatever their order: different ones, drawn as if at random, as often as they occur.
+
+    If there are fewer different rows than that, or many copies, all are thinned out alike.
+    """
     rows.extend(_look)
     signatures = rows.sum(_signatures)
     sketch = rows.reduce(_sketch, partial(_join, size=size), signatures, size)
@@ -75,8 +80,14 @@ def draw_by_content(rows: Rows, size: int) -> Drawn:
     parts = [part for part in rows.map(_pick, found) if part is not None]
     times = repetitions(sketch.counts, size)[np.argsort(sketch.rows)]
     picked = np.repeat(np.arange(len(found)), times)
-    views = check_views(_stack(parts).take(picked), keep_float32=True)
-    return Drawn(views, found[picked], None if patterns.all() else patterns, len(found))
+    try:
+        views = check_views(_stack(parts).take(picked), keep_float32=True)
+    except ViewsError as error:  # what is wrong with few of them need not be wrong with all
+        raise ViewsError(
+            f"{error} This was found in the {len(picked)} of {rows.n_rows} samples that were drawn to learn from; "
+            "learn_on says how many."
+        ) from error
+    return Drawn(views, found[picked], None if patterns.all() else patterns)
 
 
 def _look(block: Block) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -98,13 +99,7 @@ def mix(numbers: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
-def _mixed(number: np.uint64) -> np.uint64:
-    """:func:`mix` of one number."""
-    z = number * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+_mixed: Any = njit(nogil=True, cache=True)(mix)  # of one number
 
 
 # Zeros add nothing, so that it does not matter whether they are stored, nor what sign they have.

@@ -41,7 +41,8 @@ def scale_max(view: Array, largest: np.ndarray | None = None) -> Array:
 
 
 def row_lengths(view: Array) -> np.ndarray:
-    """Euclidean length of every sample."""
+    """Euclidean length of every sample, in double precision: squares soon leave the range of single precision."""
+    view = view.astype(np.float64, copy=False)
     if isinstance(view, np.ndarray):
         return np.linalg.norm(view, axis=1)
     return np.sqrt(np.asarray(view.multiply(view).sum(axis=1)).ravel())
@@ -234,8 +235,8 @@ def effective_dimensions(view: np.ndarray) -> float:
 
 def total_deviation(view: Array) -> float:
     """Square root of the sum of the variances of the features; 1 if they are constant."""
+    view = view.astype(np.float64, copy=False)
     if isinstance(view, np.ndarray):
-        view = view.astype(np.float64, copy=False)
         squares, variance = float(np.square(view).mean(axis=0).sum()), float(view.var(axis=0).sum())
         rounding = _ROUNDING**2
     else:

@@ -177,4 +177,5 @@ def _link_strays(block: Block, parts: np.ndarray, hubs: np.ndarray) -> sp.csr_ar
     weight = 1.0 / np.maximum(sizes[link], 1)
     linked = sp.csr_array(graph + sp.coo_array((weight, (link, hub[link])), shape=graph.shape))
     totals = np.asarray(linked.sum(axis=1)).ravel()
-    return sp.csr_array(sp.diags_array(1.0 / np.where(totals > 0, totals, 1.0)) @ linked)
+    linked = sp.csr_array(sp.diags_array(1.0 / np.where(totals > 0, totals, 1.0)) @ linked)
+    return linked.astype(graph.dtype, copy=False)

@@ -119,8 +119,9 @@ def run(
 ) -> tuple[State, Ensemble, list[Step]]:
     """Choose the kind of graph, make the members in batches, with a consensus after each; it should change little.
 
-    Clear clusters need few members: if four of the best kind say the same as eight, eight are enough. In the end the
-    rows keep ``labels``, ``embedding`` and ``confidence``; the ensemble can place other rows.
+    Clear clusters need few members: if a quarter of the tries of the best kind say the same as half of them, four and
+    eight of sixteen, these are enough. In the end the rows keep ``labels``, ``embedding`` and ``confidence``; the
+    ensemble can place other rows.
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
