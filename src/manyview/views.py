@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from manyview._omics import annotated_views, is_annotated, modality_views
-from manyview._values import Array, check_values, has_ids, is_frame
+from manyview._values import Array, check_values, has_ids, is_frame, is_lazy
 from manyview._views import Views, check_any_view, default_names, is_table, places
 from manyview.exceptions import ViewsError
 
@@ -250,12 +250,13 @@ def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
     ids = np.asarray(table.index) if is_frame(table) and has_ids(table) else None
     table = table.to_numpy() if is_frame(table) else table
-    try:
-        table = check_array(
-            table, accept_sparse="csr", dtype=None, ensure_all_finite=False, ensure_min_samples=min_samples
-        )
-    except ValueError as error:
-        raise ViewsError(f"views: {error}") from error
+    if not is_lazy(table):
+        try:
+            table = check_array(
+                table, accept_sparse="csr", dtype=None, ensure_all_finite=False, ensure_min_samples=min_samples
+            )
+        except ValueError as error:
+            raise ViewsError(f"views: {error}") from error
     n_columns = table.shape[1]
     if isinstance(view_sizes, int | np.integer):
         if not 1 <= view_sizes <= n_columns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,17 @@ import numpy as np
 
 from manyview._memory import physical_memory
 from manyview._optional import require
-from manyview._values import is_lazy
+from manyview._values import frame_values, is_frame, is_lazy
 from manyview.cluster._blocks import place_part
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._source import local_rows
 from manyview.engines import Rows
-from manyview.exceptions import EngineError
+from manyview.engines.dask import DaskRows, to_dask
+from manyview.exceptions import EngineError, ViewsError
 from manyview.views import Views
 
 if TYPE_CHECKING:
     import dask.array as da
-
-    from manyview.engines.dask import DaskRows
 
 # Rows per block on a worker: more than a thread takes at a time, since every block has a price of its own there.
 _BLOCK_ROWS = 32768
@@ -38,10 +38,13 @@ def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
     Dask arrays go to the workers of the current client. Without one, or if the engine is "local", they are loaded block
     by block.
     """
+    if views.n_samples == 0:
+        raise ViewsError("views: expected at least 2 samples, got n_samples=0.")
     client = client_for(views, engine)
     if client is not None:
         return worker_rows(views, client)
     if engine == "dask":
+        require("distributed", extra="dask", purpose="engine='dask'")
         raise EngineError(
             "engine='dask': there is no Dask client. Start one first, for example "
             "client = distributed.Client(n_workers=2), or take engine='local'."
@@ -68,26 +71,30 @@ def worker_block_rows(views: Views) -> int:
 
 def current_client() -> Any | None:
     """The ``distributed.Client`` that is at work here, if there is one."""
-    distributed = require("distributed", extra="dask", purpose="Work on Dask workers")
+    distributed = sys.modules.get("distributed")  # who has a client has imported it
     try:
-        return distributed.get_client()
+        return None if distributed is None else distributed.get_client()
     except ValueError:
         return None
 
 
 def worker_rows(views: Views, client: Any) -> DaskRows:
     """The samples in blocks on the workers of a client."""
-    from manyview.engines.dask import DaskRows, to_dask  # not needed, nor installed, for anything else
-
-    tables = [*views.arrays] if views.present is None else [*views.arrays, views.present]
-    arrays = [table if is_lazy(table) else to_dask(_plain(table), _BLOCK_ROWS) for table in tables]
+    arrays = _as_dask(views)
     names = [*(f"views[{name!r}]" for name in views.names), "present"]
     make = partial(_raw_block, views.names)
     return DaskRows.from_arrays(client, arrays, make, worker_block_rows(views), names[: len(arrays)])
 
 
-def _plain(table: Any) -> Any:
-    return table.to_numpy() if hasattr(table, "to_numpy") else table
+def _as_dask(views: Views) -> list[da.Array]:
+    """The views, then which of them each sample has if some lack some."""
+    tables: list[Any] = [
+        frame_values(view, f"views[{name!r}]") if is_frame(view) else view
+        for name, view in zip(views.names, views, strict=True)
+    ]
+    if views.present is not None:
+        tables.append(views.present)
+    return [table if is_lazy(table) else to_dask(table, _BLOCK_ROWS) for table in tables]
 
 
 def _raw_block(names: Sequence[str], chunks: list, first_row: int) -> dict[str, Any]:
@@ -108,21 +115,26 @@ def column(rows: Rows, name: str, views: Views) -> Any:
     return require("dask.array", extra="dask", purpose="Dask arrays").from_array(values, chunks=chunks)
 
 
-def place_lazily(views: Views, fitted: FittedViews, what: str) -> da.Array:
-    """Labels, embedding or confidence of samples in Dask arrays, as a Dask array: nothing is computed yet."""
+def place_lazily(views: Views, fitted: FittedViews, what: str) -> Any:
+    """Labels, embedding or confidence of samples in Dask arrays, as a Dask array: nothing is computed yet.
+
+    If no view is a Dask array, they are computed, where Dask computes at this moment.
+    """
     dask = require("dask", extra="dask", purpose="Dask arrays")
     array = require("dask.array", extra="dask", purpose="Dask arrays")
-    tables = [*views.arrays] if views.present is None else [*views.arrays, views.present]
-    rows = next(table for table in tables if is_lazy(table)).chunks[0]
-    cut = [(table if is_lazy(table) else array.from_array(_plain(table))).rechunk({0: rows, 1: -1}) for table in tables]
+    tables = _as_dask(views)
+    lazy = [table for table in views.arrays if is_lazy(table)]
+    rows = (lazy or tables)[0].chunks[0]
     like = np.empty((0, *_shape(fitted, what)), dtype=_dtype(views, what))
-    model, place = dask.delayed(fitted), dask.delayed(_place_chunk, pure=False)
+    model, place = dask.delayed(fitted, traverse=False), dask.delayed(_place_chunk, pure=False)
     parts, first = [], 0
-    for size, *chunks in zip(rows, *(table.to_delayed().ravel() for table in cut), strict=True):
-        placed = place(list(chunks), views.names, first, model, what)
+    cut = (table.rechunk({0: rows, 1: -1}).to_delayed().ravel() for table in tables)
+    for size, *chunks in zip(rows, *cut, strict=True):
+        placed = place(chunks, views.names, first, model, what)
         parts.append(array.from_delayed(placed, (size, *like.shape[1:]), meta=like))
         first += size
-    return array.concatenate(parts)
+    found = array.concatenate(parts)
+    return found if lazy else found.compute()
 
 
 def _place_chunk(chunks: list, names: Sequence[str], first_row: int, fitted: FittedViews, what: str) -> np.ndarray:

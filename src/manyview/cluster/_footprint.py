@@ -94,7 +94,7 @@ class Footprint:
         if verbose:
             there = f"{len(memory)} workers have {gib(sum(memory))}"
             print(f"{who}: {size}: about {gib(self.total)}, and {gib(self.block)} per block; {there}.", flush=True)
-        if self.block > min(memory):
+        if memory and self.block > min(memory):
             raise MemoryError(
                 f"{who} needs about {gib(self.block)} for a block of {block}; a Dask worker has {gib(min(memory))}. "
                 "Give each worker more memory (memory_limit of the cluster), or rechunk the views to fewer rows."

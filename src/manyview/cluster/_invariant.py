@@ -247,10 +247,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         fit = fit_on_all if self.learn_on == "all" else fit_on_sample
         found = fit(rows, basis, self._on_step())
 
-        self.labels_ = column(rows, "labels", views)
-        self.embedding_ = column(rows, "embedding", views)
-        self.confidence_ = column(rows, "confidence", views)
-        self.consensus_graph_ = take_graph(rows) if isinstance(rows, LocalRows) else column(rows, "graph", views)
+        graph = take_graph(rows) if isinstance(rows, LocalRows) else column(rows, "graph", views)
+        columns = [column(rows, name, views) for name in ("labels", "embedding", "confidence")]
+        self.labels_, self.embedding_, self.confidence_ = columns
+        self.consensus_graph_ = graph
         self.anchor_indices_ = drawn.rows[basis.order.rows[found.members]]
         self._set_learned(basis, suggestion, found.learned, found.rule, found.label_of)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from manyview._values import is_lazy
 from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._pool import PoolView
@@ -51,7 +52,9 @@ def save(model: MultiViewClusterer, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model, msg="This %(name)s is not fitted yet: call fit(views) before save(path).")
     parameters = model.get_params(deep=False)
     # In the order of their names, so that equal models have equal files.
-    attributes = {key: vars(model)[key] for key in sorted(vars(model).keys() - parameters.keys())}
+    attributes = {
+        key: _loaded(vars(model)[key], f"{name}.{key}") for key in sorted(vars(model).keys() - parameters.keys())
+    }
     _check_names(type(model), attributes, name)
     codec = Codec(RECORDS)
     arrays: list[np.ndarray] = []
@@ -61,6 +64,19 @@ def save(model: MultiViewClusterer, path: str | os.PathLike[str]) -> None:
         "attributes": {key: codec.encode(value, f"{name}.{key}", arrays) for key, value in attributes.items()},
     }
     write_file(path, tree, arrays)
+
+
+def _loaded(value: Any, where: str) -> Any:
+    """The values of a Dask array, as a file outlives the workers that hold them; any other value as it is."""
+    if not is_lazy(value):
+        return value
+    try:
+        return value.compute()
+    except Exception as error:  # by what happened to the cluster
+        raise ModelFileError(
+            f"{where}: its values are with Dask workers and could not be fetched. Save the model while the client of "
+            f"its fit is at work. ({type(error).__name__}: {error})"
+        ) from error
 
 
 def load(path: str | os.PathLike[str]) -> MultiViewClusterer:

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import reduce
 from operator import add
 from types import TracebackType
@@ -137,7 +138,8 @@ class LocalRows:
                 yield function(self._block(i), *small)
             return
         with ThreadPoolExecutor(self.n_threads) as pool:
-            submit = lambda i: pool.submit(lambda: function(self._block(i), *small))  # noqa: E731
+            # With what is true in the calling thread, such as which Dask client is current.
+            submit = lambda i: pool.submit(copy_context().run, lambda: function(self._block(i), *small))  # noqa: E731
             ahead = deque(submit(i) for i in places[: 2 * self.n_threads])
             for i in places:
                 yield ahead.popleft().result()
