@@ -6,6 +6,7 @@ learned on all rows. In both cases the rows end up with ``labels``, ``embedding`
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ from manyview.cluster._learn import (
 )
 from manyview.cluster._new_samples import FittedViews, PooledViews, list_columns, place_samples, precision
 from manyview.cluster._source import checked
-from manyview.engines import Block, LocalRows, Rows
+from manyview.engines import BLOCK_ROWS, Block, LocalRows, Rows
 from manyview.exceptions import warn_user
 from manyview.solvers._components import GraphRule, connect_clusters, inner_edges
 from manyview.solvers._ensemble import place
@@ -97,23 +98,45 @@ def _graph(block: Block) -> sp.csr_array:
 
 def place_part(block: Block, fitted: FittedViews, what: str) -> np.ndarray:
     """Labels, embedding or confidence of the samples in a block."""
-    views = checked(block)
-    return place_samples(list_columns(views, fitted), views, block["rows"].start, fitted)[what]
+
+    def one(part: Block) -> dict[str, Any]:
+        views = checked(part)
+        return {what: place_samples(list_columns(views, fitted), views, part["rows"].start, fitted)[what]}
+
+    return in_parts(block, one)[what]
+
+
+def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> dict[str, Any]:
+    """What the function returns for a block, which is gone through in parts that a processor's cache can hold."""
+    rows = block["rows"]
+    if len(rows) <= BLOCK_ROWS:
+        return dict(function(block))
+    cuts = [slice(start, min(start + BLOCK_ROWS, len(rows))) for start in range(0, len(rows), BLOCK_ROWS)]
+    found = [function({"views": block["views"].take(cut), "rows": rows[cut]}) for cut in cuts]
+    return {
+        name: sp.csr_array(sp.vstack([part[name] for part in found]))
+        if sp.issparse(found[0][name])
+        else np.concatenate([part[name] for part in found])
+        for name in found[0]
+    }
 
 
 def _place(
     block: Block, fitted: FittedViews, rule: GraphRule, graph_views: PooledViews | None
 ) -> dict[str, np.ndarray]:
-    views = checked(block)
-    columns = list_columns(views, fitted)
-    found = place_samples(columns, views, block["rows"].start, fitted)
-    lists = columns if graph_views is None else list_columns(views, graph_views)
-    graph = inner_edges({**lists, **found}, rule)
-    return {**found, "graph": graph.astype(found["confidence"].dtype)}
+    def one(part: Block) -> dict[str, Any]:
+        views = checked(part)
+        columns = list_columns(views, fitted)
+        found = place_samples(columns, views, part["rows"].start, fitted)
+        lists = columns if graph_views is None else list_columns(views, graph_views)
+        graph = inner_edges({**lists, **found}, rule)
+        return {**found, "graph": graph.astype(found["confidence"].dtype)}
+
+    return in_parts(block, one)
 
 
 def _list(block: Block, known: PooledViews) -> dict[str, np.ndarray]:
-    return list_columns(checked(block), known)
+    return in_parts(block, lambda part: list_columns(checked(part), known))
 
 
 def _with_precision(block: Block, rule: GraphRule, dtype: np.dtype) -> dict[str, Any]:

@@ -71,11 +71,9 @@ def draw_by_content(rows: Rows, size: int) -> Drawn:
     If there are fewer different rows than that, or many copies, all are thinned out alike.
     """
     rows.extend(_look)
-    signatures = rows.sum(_signatures)
+    signatures, patterns = rows.reduce(_overview, _unite)
     sketch = rows.reduce(_sketch, partial(_join, size=size), signatures, size)
-    patterns = rows.reduce(_patterns, _unite)
     rows.drop("hashes")
-    rows.drop("present")
     found = np.sort(sketch.rows)
     parts = [part for part in rows.map(_pick, found) if part is not None]
     times = repetitions(sketch.counts, size)[np.argsort(sketch.rows)]
@@ -92,13 +90,20 @@ def draw_by_content(rows: Rows, size: int) -> Drawn:
 
 def _look(block: Block) -> dict[str, np.ndarray]:
     views = checked(block)
-    present = np.ones((views.n_samples, len(views)), dtype=bool) if views.present is None else views.present
-    return {"hashes": row_hashes(views.arrays, views.present), "present": present}
+    present = np.ones((1, len(views)), dtype=bool) if views.present is None else np.unique(views.present, axis=0)
+    return {"hashes": row_hashes(views.arrays, views.present), "patterns": present}
 
 
-def _signatures(block: Block) -> np.ndarray:
-    """One number per view that does not depend on the order of the samples: the sum of their hashes, modulo 2^64."""
-    return np.add.reduce(block["hashes"], axis=0)
+def _overview(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Of each view a number that does not depend on the order of the samples, the sum of their hashes modulo 2^64.
+
+    And the combinations of views that samples have.
+    """
+    return np.add.reduce(block["hashes"], axis=0), block["patterns"]
+
+
+def _unite(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    return one[0] + other[0], np.unique(np.concatenate([one[1], other[1]]), axis=0)
 
 
 def _sketch(block: Block, signatures: np.ndarray, size: int) -> Sketch:
@@ -107,14 +112,6 @@ def _sketch(block: Block, signatures: np.ndarray, size: int) -> Sketch:
 
 def _join(one: Sketch, other: Sketch, size: int) -> Sketch:
     return one.joined(other, size)
-
-
-def _patterns(block: Block) -> np.ndarray:
-    return np.unique(block["present"], axis=0)
-
-
-def _unite(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.unique(np.concatenate([one, other]), axis=0)
 
 
 def _pick(block: Block, wanted: np.ndarray) -> Views | None:
