@@ -36,6 +36,7 @@ from manyview.datasets.digits import fourier, gradients
 from manyview.metrics import accuracy, normalized_mutual_info
 
 ANCHORS, NEIGHBORS, CLUSTERS, FEATURES = 512, 10, 10, 64
+FEW = 100_000  # enough for blocks on every worker before the clock starts
 SAME = {"n_anchors": ANCHORS, "n_neighbors": NEIGHBORS}
 
 Data = tuple[list[np.ndarray], np.ndarray]
@@ -249,10 +250,10 @@ def files(folder: str, n: int) -> np.ndarray:
     return labels
 
 
-def from_files(folder: str, n_workers: int, parameters: dict[str, Any], few_rows: int) -> dict[str, Any]:
+def from_files(folder: str, n_workers: int, parameters: dict[str, Any]) -> dict[str, Any]:
     """A fit of views in files, by the threads of this process (no workers) or by Dask workers with 4 GB each."""
     sources = {f"view{v}": f"{folder}/view{v}.npy" for v in range(3)}
-    few = [np.load(path, mmap_mode="r")[:few_rows] for path in sources.values()]
+    few = [np.load(path, mmap_mode="r")[:FEW] for path in sources.values()]
     if n_workers == 0:
         ours(few, **{**SAME, "learn_on": 600})
         start = time.perf_counter()
@@ -274,10 +275,10 @@ def show_dask(options: argparse.Namespace) -> None:
     """Dask workers beside threads."""
     with tempfile.TemporaryDirectory() as folder:
         truth = files(folder, options.samples)
-        base = alone(from_files, folder, 0, SAME, 2000)
+        base = alone(from_files, folder, 0, SAME)
         print(f"{options.samples:,} samples from npy files; times as multiples of threads, peak of the largest worker")
         for what, n_workers in (("threads of one process", 0), ("Dask, one worker", 1), ("Dask, two workers", 2)):
-            found = alone(from_files, folder, n_workers, SAME, 2000) if n_workers else base
+            found = alone(from_files, folder, n_workers, SAME) if n_workers else base
             same = np.array_equal(found["labels"], base["labels"])
             show(f"{what}, ACC {accuracy(truth, found['labels']):.3f}, same labels: {same}", found, base["seconds"])
 
