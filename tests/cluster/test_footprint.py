@@ -135,4 +135,4 @@ def test_a_fit_that_cannot_fit_is_refused_before_it_begins(memory, learn_on):
 
 def test_a_fit_announces_itself(capsys):
     InvariantTBGL(3, n_members=2, verbose=True).fit(make_multiview(60, 3, random_state=0))
-    assert "InvariantTBGL: 60 samples in 3 views, learning on 60: about " in capsys.readouterr().out
+    assert "InvariantTBGL on 60 samples in 3 views, learning on 60: about " in capsys.readouterr().out

@@ -201,7 +201,7 @@ def test_too_little_memory_is_said_before_anything_is_done(name, blobs, monkeypa
     monkeypatch.setattr(manyview._memory, "available_memory", lambda: 2**15)
     model = make(name)
     with pytest.raises(
-        MemoryError, match=rf"^{name} needs about .* for .*90 samples.*; 0\.0 GiB are available\. \w+ .*\.$"
+        MemoryError, match=rf"^{name} needs about .* for .*90 samples.*; 1 MiB are available\. \w+ .*\.$"
     ):
         model.fit(blobs)
     assert not [attribute for attribute in vars(model) if attribute.endswith("_")]

@@ -348,3 +348,13 @@ def test_single_precision_of_any_unit(name, unit, make):
     _, scaled = learn_scaling(make(x), name)
     _, other = learn_scaling(make(x * np.float32(unit)), name)
     np.testing.assert_array_equal(dense(other), dense(scaled))
+
+
+@pytest.mark.parametrize("name", ["shares", "directions", "centered", "standardized"])
+def test_whole_numbers_become_double_and_single_stays_single(name):
+    counts = np.random.default_rng(0).integers(0, 50, (20, 6)).astype(np.uint8)
+    expected = SCALERS[name](counts.astype(float))
+    np.testing.assert_array_equal(SCALERS[name](counts), expected)
+    single = SCALERS[name](counts.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, atol=1e-5)

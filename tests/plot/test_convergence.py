@@ -54,7 +54,7 @@ def test_a_line_for_each_view(models, ax):
 def test_errors(models, fake_model, ax):
     with pytest.raises(PlotError, match="keys: history_ of TBGL has no 'loss'; it has objective, noise_residual"):
         plot.convergence(models["TBGL"], keys="loss", ax=ax)
-    with pytest.raises(PlotError, match=r"history_\['member_weights'\] has 48 value\(s\), not one for each of the 3"):
+    with pytest.raises(PlotError, match=r"history_\['member_weights'\] has 8 value\(s\), not one for each of the 2"):
         plot.convergence(models["InvariantTBGL"], keys=["member_weights"], ax=ax)
     with pytest.raises(PlotError, match=r"history_\['fine_information'\] has 1 value\(s\)"):
         plot.convergence(models["InvariantTBGL"], keys="fine_information", ax=ax)

@@ -77,7 +77,7 @@ class Footprint:
         size = f"{n:,} samples in {len(self.views)} views, learning on {self.n_listed:,}"
         if verbose:
             there = gib(available_memory())
-            print(f"{who}: {size}: about {gib(self.total)} besides the views; {there} are available.", flush=True)
+            print(f"{who} on {size}: about {gib(self.total)} besides the views; {there} are available.", flush=True)
         instead = (
             "Fit some of the samples and predict the others, or give Dask arrays, whose labels stay with the workers."
         )
@@ -93,7 +93,7 @@ class Footprint:
         block = f"{self.block_rows:,} samples"
         if verbose:
             there = f"{len(memory)} workers have {gib(sum(memory))}"
-            print(f"{who}: {size}: about {gib(self.total)}, and {gib(self.block)} per block; {there}.", flush=True)
+            print(f"{who} on {size}: about {gib(self.total)}, and {gib(self.block)} per block; {there}.", flush=True)
         if memory and self.block > min(memory):
             raise MemoryError(
                 f"{who} needs about {gib(self.block)} for a block of {block}; a Dask worker has {gib(min(memory))}. "

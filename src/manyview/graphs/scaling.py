@@ -89,7 +89,9 @@ def scale_counts(view: Array, frequencies: np.ndarray | None = None) -> sp.csr_a
 
 
 def _dense(view: Array) -> np.ndarray:
-    return view if isinstance(view, np.ndarray) else view.toarray()
+    """Dense and in double precision, but float32 stays float32."""
+    dense = view if isinstance(view, np.ndarray) else view.toarray()
+    return dense if dense.dtype == np.float32 else dense.astype(np.float64, copy=False)
 
 
 def _less(view: np.ndarray, centre: np.ndarray) -> np.ndarray:
