@@ -284,14 +284,17 @@ def show_dask(options: argparse.Namespace) -> None:
             show(f"{what}, ACC {accuracy(truth, found['labels']):.3f}, same labels: {same}", found, base["seconds"])
 
 
-def travelled(folder: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Rounds and bytes of a fit that learns on all samples, with two workers; before, while and after learning."""
+def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[str, Any]:
+    """Rounds and bytes of a fit that learns on all samples, with two workers; of the learning alone."""
+    import dask
     from distributed import Client, LocalCluster
 
     from manyview.cluster import _blocks
     from manyview.engines import DaskRows
     from manyview.engines.dask import transferred_bytes
 
+    # A worker with nothing to do would otherwise take over a block from another now and then, with all its rows.
+    dask.config.set({"distributed.scheduler.work-stealing": stealing})
     learn, marks = _blocks.learn, []
 
     def mark(rows: DaskRows) -> None:
@@ -332,14 +335,15 @@ def travel(options: argparse.Namespace) -> None:
     for n in options.sizes or [100_000, 400_000]:
         with tempfile.TemporaryDirectory() as folder:
             files(folder, n)
-            found = alone(travelled, folder, {**SAME, "learn_on": "all"})
-        per = {name: found[name] / found["rounds"] / 1e3 for name in ("sent", "received", "workers")}
-        print(
-            f"{n:>9,} samples: {found['seconds']:.0f} s, {found['rounds']} rounds of learning; per round "
-            f"{per['sent']:.1f} kB to the workers, {per['received']:.1f} kB back to the client, "
-            f"{per['workers']:.1f} kB sent by workers in all",
-            flush=True,
-        )
+            for stealing in (False, True):
+                found = alone(travelled, folder, {**SAME, "learn_on": "all"}, stealing)
+                total = {name: found[name] / 1e6 for name in ("sent", "received", "workers")}
+                print(
+                    f"{n:>9,} samples, work stealing {'on' if stealing else 'off'}: {found['seconds']:.0f} s, "
+                    f"{found['rounds']} rounds of learning, in all {total['sent']:.1f} MB of arguments, "
+                    f"{total['received']:.1f} MB back to the client, {total['workers']:.1f} MB sent by workers",
+                    flush=True,
+                )
 
 
 def main() -> None:

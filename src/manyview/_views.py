@@ -138,6 +138,11 @@ class Views:
     def __len__(self) -> int:
         return len(self.arrays)
 
+    def __sizeof__(self) -> int:
+        """Bytes with those of the arrays: Dask workers go by it when they have to spill."""
+        sizes = (array.data.nbytes if sp.issparse(array) else getattr(array, "nbytes", 0) for array in self.arrays)
+        return object.__sizeof__(self) + int(sum(sizes))
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.arrays)
 

@@ -56,8 +56,8 @@ class Traffic:
 class DaskRows:
     """Rows in the memory of Dask workers; see :class:`manyview.engines.rows.Rows`.
 
-    What a block keeps stays with its worker. Results of :meth:`reduce` and :meth:`sum` are combined on the workers, in
-    a tree that depends on nothing but the number of blocks. Linear algebra uses one thread per task.
+    What a block keeps stays with its worker. Results of :meth:`reduce` and :meth:`sum` are combined on the workers,
+    first those of one worker. Linear algebra uses one thread per task.
 
     :meth:`keep`, :meth:`extend` and :meth:`drop` do not wait: an error in them is raised by the next call that
     returns something.
@@ -100,6 +100,9 @@ class DaskRows:
         self._blocks: list[Future] = client.compute(list(blocks))
         self._lengths = list(lengths)
         self._patience = patience
+        # The worker that each block was seen on. Results do not depend on it: it tells where work should go, if it can.
+        self._homes: list[str] = []
+        self._wanted: dict[Key, str] = {}
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._task = threading.local()
@@ -142,14 +145,19 @@ class DaskRows:
     def reduce(
         self, function: Callable[..., Result], combine: Callable[[Result, Result], Result], *small: Any
     ) -> Result:
-        """Combine what the function returns for the blocks, on the workers, some neighbours at a time."""
+        """Combine what the function returns for the blocks: first on each worker, then those of all workers."""
         graph, keys = self._calls(self._held(), function, small)
         combined = packed(partial(_call, partial(reduce, combine), ()))
-        while len(keys) > 1:
-            groups = [keys[i : i + _FAN_IN] for i in range(0, len(keys), _FAN_IN)]
-            keys = _new_keys("combine", len(groups))
-            graph |= {key: (call, combined, group) for key, group in zip(keys, groups, strict=True)}
-        return self._collect(self._submit(graph, keys))[0]
+
+        def tree(keys: list[Key]) -> Key:
+            while len(keys) > 1:
+                groups = [keys[i : i + _FAN_IN] for i in range(0, len(keys), _FAN_IN)]
+                keys = _new_keys("combine", len(groups))
+                graph.update({key: (call, combined, group) for key, group in zip(keys, groups, strict=True)})
+            return keys[0]
+
+        last = tree([tree([keys[i] for i in places]) for places in self._neighbours()])
+        return self._collect(self._submit(graph, [last]))[0]
 
     def sum(self, function: Callable[..., np.ndarray], *small: Any) -> np.ndarray:
         """Sum over the blocks of the arrays that the function returns."""
@@ -200,6 +208,15 @@ class DaskRows:
         """Forget the blocks; the workers free their memory."""
         self._blocks = []
 
+    def _neighbours(self) -> list[list[int]]:
+        """Places of the blocks that one worker holds, so that only one result per worker travels when they combine."""
+        with self._lock:
+            if not self._homes:
+                collect(self._client, self._submit(*self._calls(self._held(), _nothing, ())), self._patience)
+                holders = self._client.who_has(self._held())
+                self._homes = [min(holders.get(block.key, ()), default="") for block in self._held()]
+        return [[i for i, home in enumerate(self._homes) if home == each] for each in sorted(set(self._homes))]
+
     def _stoppable(self, task: Callable[[], Result], stop: threading.Event) -> Result:
         self._task.stop = stop
         return task()
@@ -231,11 +248,18 @@ class DaskRows:
         with self._counting:
             self.traffic.rounds += 1
             self.traffic.sent += sent
+            self._wanted |= dict(zip(keys, self._homes, strict=False))
         return graph | {key: (call, there, block) for key, block in zip(keys, blocks, strict=True)}, keys
 
     def _submit(self, graph: dict[Key, Any], keys: list[Key]) -> list[Future]:
         check_connected(self._client)
-        return self._client.get(graph, keys, sync=False)
+        # Else the scheduler may send a block to where the arguments are, which are small.
+        with self._counting:
+            homes = {key: [home] if (home := self._wanted.pop(key, "")) else [] for key in graph}
+        with require("dask", extra="dask", purpose="Work on Dask workers").annotate(
+            workers=homes.__getitem__, allow_other_workers=True
+        ):
+            return self._client.get(graph, keys, sync=False)
 
     def _collect(self, futures: Sequence[Future]) -> list:
         from dask.sizeof import sizeof
@@ -286,6 +310,10 @@ def _reuse_memory() -> None:
         return
     mallopt(_MMAP_THRESHOLD, 2**25)
     mallopt(_TRIM_THRESHOLD, 2**27)
+
+
+def _nothing(block: Any) -> None:
+    """Tells that the block is there."""
 
 
 def _with(function: Callable[..., Any], name: str, block: Mapping[str, Any], *small: Any) -> dict[str, Any]:

@@ -23,8 +23,7 @@ class Rows(Protocol):
     """Blocks of rows, each a mapping of names to arrays with one entry per row.
 
     Functions get a block and the small arguments. They are pure: what they compute is returned, and stays with the
-    block only through :meth:`keep` or :meth:`extend`. Results are combined in the order of the rows, so that they do
-    not depend on who was ready first.
+    block only through :meth:`keep` or :meth:`extend`. What is returned for each block comes in the order of the rows.
     """
 
     @property
@@ -37,7 +36,10 @@ class Rows(Protocol):
     def reduce(
         self, function: Callable[..., Result], combine: Callable[[Result, Result], Result], *small: Any
     ) -> Result:
-        """Combine what the function returns for the blocks, two at a time; ``combine`` must be associative."""
+        """Combine what the function returns for the blocks, two at a time, in any order.
+
+        ``combine`` must be associative and commutative, to the last bit if the result shall be so.
+        """
 
     def sum(self, function: Callable[..., np.ndarray], *small: Any) -> np.ndarray:
         """Sum over the blocks of the arrays that the function returns."""
