@@ -230,6 +230,7 @@ def test_a_rare_sample_may_have_a_view_by_its_copy_only():
     np.testing.assert_array_equal(model.predict(arrays), model.labels_)
 
 
+@pytest.mark.slow
 def test_a_number_of_clusters_is_suggested_from_the_sample():
     views = noisy(noise=0.1)
     model = fit(views, "auto")
