@@ -44,7 +44,7 @@ ALLOWED = {
         "views",
     },
     "audit": {"exceptions", "metrics", "views"},
-    "plot": {"_optional", "cluster", "exceptions"},
+    "plot": {"_optional", "cluster", "exceptions", "graphs"},
     "datasets": {"exceptions", "io", "views"},
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from manyview import _memory
@@ -45,3 +49,22 @@ def test_too_much_is_refused_with_figures_and_advice(system):
     message = r"MVGL needs about 9\.5 GiB for 30000 samples; 8\.0 GiB are available\. Use InvariantTBGL\."
     with pytest.raises(MemoryError, match=message):
         _memory.check_memory("MVGL", 9.5 * 2**30, "30000 samples", "Use InvariantTBGL.")
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not tell the peak of a process")
+def test_the_peak_of_this_process_can_begin_anew():
+    block = np.ones(2**25)
+    after = _memory.peak_memory()
+    assert after >= block.nbytes
+    del block
+    _memory.reset_peak()
+    assert _memory.peak_memory() < after
+    assert _memory.resident_memory() <= _memory.peak_memory()
+    assert _memory.resident_memory(os.getpid()) > 2**20
+
+
+def test_a_process_that_the_system_does_not_tell_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(_memory, "_PROCESSES", tmp_path)
+    _memory.reset_peak()
+    assert _memory.peak_memory() is None
+    assert _memory.resident_memory(123) is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
 _UNKNOWN = 2**36  # 64 GiB, where the system does not tell
 _MEMINFO = Path("/proc/meminfo")
 _CONTAINER = Path("/sys/fs/cgroup")
+_PROCESSES = Path("/proc")
 
 
 def physical_memory() -> int:
@@ -22,6 +24,22 @@ def physical_memory() -> int:
 def available_memory() -> int:
     """Bytes that can be had now: what the system calls available, and what a container may still use."""
     return min(_system_memory(), _container_memory())
+
+
+def resident_memory(process: int | None = None) -> int | None:
+    """Bytes that a process has in memory now, this one if None; None where the system does not tell."""
+    return _of_process("VmRSS:", process)
+
+
+def reset_peak() -> None:
+    """Let :func:`peak_memory` begin anew, where the system allows it."""
+    with suppress(OSError):
+        (_PROCESSES / "self" / "clear_refs").write_text("5")
+
+
+def peak_memory() -> int | None:
+    """Most bytes that this process had in memory since :func:`reset_peak`; None where the system does not tell."""
+    return _of_process("VmHWM:", None)
 
 
 def check_memory(who: str, needed: float, size: str, instead: str) -> None:
@@ -48,6 +66,14 @@ def gib(size: float) -> str:
     if size < 0.1 * 2**30:
         return f"{ceil(size / 2**20)} MiB"
     return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:.0f} GiB"
+
+
+def _of_process(field: str, process: int | None) -> int | None:
+    try:
+        lines = (_PROCESSES / str(process or "self") / "status").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+    except (OSError, StopIteration, ValueError):
+        return None
 
 
 def _system_memory() -> int:

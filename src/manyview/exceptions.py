@@ -25,6 +25,10 @@ class ModelFileError(ValueError):
     """A model cannot be kept in a file, or a file is no model that can be loaded; the text says what was found."""
 
 
+class StoreError(ValueError):
+    """A file is no store of experiments, is in use, or holds results on other data; the text says which."""
+
+
 class DatasetError(OSError):
     """A named dataset is neither in the cache nor to be had, or its checksum is wrong."""
 

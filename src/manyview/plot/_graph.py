@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import PlotError
+from manyview.graphs.picture import binned, places, strongest_group
 from manyview.plot._shared import axes_or_new, clusters, fitted_attribute, matplotlib_module
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ def graph(
     if not edges.data.any():
         raise PlotError(f"the graph of {type(model).__name__} has no edges: nothing to draw.")
     among_samples = edges.shape[0] == edges.shape[1] and not hasattr(model, "anchor_indices_")
-    columns = rows if among_samples else _strongest_cluster(edges, rows, len(names))
+    columns = rows if among_samples else strongest_group(edges, rows, len(names))
     row_sizes = np.bincount(rows, minlength=len(names))
     column_sizes = np.bincount(columns, minlength=len(names))[: len(names)]  # without anchors that no edge leads to
     shape = (int(row_sizes.sum()), int(column_sizes.sum()))
-    image, steps = _binned(_places(rows)[edges.row], _places(columns)[edges.col], edges.data, shape, max_pixels)
+    image, steps = binned(places(rows)[edges.row], places(columns)[edges.col], edges.data, shape, max_pixels)
 
     ax = axes_or_new(ax)
     ax.spines[["top", "right"]].set_visible(True)
@@ -101,36 +102,6 @@ def graph(
         drawn, ax=ax, label=f"edge weight{pixel}", extend="max", ticks=matplotlib_module("ticker").MaxNLocator(4)
     )
     return ax
-
-
-def _strongest_cluster(edges: sp.coo_array, rows: np.ndarray, n_clusters: int) -> np.ndarray:
-    """The cluster that most of the weight of each column comes from; ``n_clusters`` for columns without weight."""
-    m = edges.shape[1]
-    weights = np.bincount(rows[edges.row] * m + edges.col, weights=edges.data, minlength=n_clusters * m)
-    by_cluster = weights.reshape(n_clusters, m)
-    return np.where(by_cluster.any(axis=0), by_cluster.argmax(axis=0), n_clusters)
-
-
-def _places(codes: np.ndarray) -> np.ndarray:
-    """The place of each element when they are sorted by code."""
-    places = np.empty(len(codes), dtype=np.int64)
-    places[np.argsort(codes, kind="stable")] = np.arange(len(codes))
-    return places
-
-
-def _binned(
-    rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, shape: tuple[int, int], max_pixels: int
-) -> tuple[np.ndarray, tuple[int, int]]:
-    """An image of the weights, and how many rows and columns a pixel stands for.
-
-    All pixels stand for equally many, except the last ones: otherwise there would be stripes.
-    """
-    down, right = (-(-size // max_pixels) for size in shape)
-    height, width = -(-shape[0] // down), -(-shape[1] // right)
-    used = weights != 0  # stored zeros may lead to anchors that are left out
-    pixel = rows[used] // down * width + columns[used] // right
-    image = np.bincount(pixel, weights=weights[used], minlength=height * width)
-    return image.reshape(height, width), (down, right)
 
 
 def _name_clusters(axis: Axis, sizes: np.ndarray, names: list[str], least_gap: float) -> None:
