@@ -1,0 +1,304 @@
+"""Runs the cells of a spec that the store does not have yet, in processes beside each other."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from manyview._memory import available_memory, gib, physical_memory
+from manyview.experiments._environment import cores, describe_environment
+from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, TIME, Cell, CellResult, Spec
+from manyview.experiments._process import WorkerProcess
+from manyview.experiments._worker import READY, Answer
+from manyview.experiments.store import Store
+
+TIME_LIMIT = 3600.0
+"""Seconds for a cell if neither its part nor the caller says otherwise."""
+
+_LOOK = 0.5  # seconds between two looks at time and memory
+_RESERVE = 0.05  # share of the machine's memory that must stay free
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Parameters
+    ----------
+    done : int
+        Cells that are settled, those of earlier runs included.
+    total : int
+        All cells of the spec.
+    failed : int
+        Settled ones without labels.
+    running : tuple of str
+        What is being fitted now, in words.
+    seconds_left : float, optional
+        Estimate from the cells that were run; None as long as there are none.
+    """
+
+    done: int
+    total: int
+    failed: int
+    running: tuple[str, ...]
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: how many cells of the spec have each status, how many were fitted now, and how long it took."""
+
+    counts: dict[str, int]
+    ran: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell and the rules of the parts that it is for."""
+
+    cell: Cell
+    time_limit: float
+    alone: bool = False
+
+    def in_words(self) -> str:
+        """For the progress bar."""
+        return f"{self.cell.estimator} on {self.cell.dataset}, {self.cell.protocol}, seed {self.cell.seed}"
+
+
+def run(
+    spec: Spec,
+    store: Store,
+    *,
+    workers: int | None = None,
+    time_limit: float | None = None,
+    retry: bool = False,
+    on_event: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Run what is missing, and write every cell to the store as soon as it has ended.
+
+    It may be killed at any moment and started again: cells that are in the store are not run again. A cell that fails,
+    takes too long or does not fit into memory is written with its reason, and the rest goes on. If a cell ran out of
+    time or memory, its other seeds are not tried.
+
+    Parameters
+    ----------
+    spec : Spec
+        See :func:`load_spec`.
+    store : Store
+        Opened with ``create=True``.
+    workers : int, optional
+        Processes beside each other; None for one per core. Each computes with one thread.
+    time_limit : float, optional
+        Seconds for one cell, instead of what its part says.
+    retry : bool, default=False
+        Whether to run cells again that ended without labels. Datasets that were not there are looked for in any case.
+    on_event : callable, optional
+        Called with a :class:`Progress` twice a second and after each cell.
+
+    Returns
+    -------
+    Outcome
+    """
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers: expected at least 1, got {workers}.")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit: expected a positive number of seconds, got {time_limit}.")
+    with store.locked():
+        jobs = _jobs(spec, time_limit)
+        known = store.results(job.cell.key for job in jobs)
+        number = store.begin_run(describe_environment(workers or cores()))
+        return _Run(jobs, known, store, number, workers or cores(), retry, on_event).go()
+
+
+def _jobs(spec: Spec, time_limit: float | None) -> list[Job]:
+    """The distinct cells; one that several parts need gets the most time, and quiet if any of them wants it."""
+    limits: dict[str, float] = {}
+    alone: set[str] = set()
+    for part in spec.parts:
+        for entry in part.entries:
+            key = entry.cell.key
+            limits[key] = max(limits.get(key, 0.0), time_limit or part.time_limit or TIME_LIMIT)
+            if part.alone:
+                alone.add(key)
+    return [Job(cell, limits[cell.key], cell.key in alone) for cell in spec.cells]
+
+
+@dataclass
+class _Running:
+    job: Job
+    since: float | None  # None as long as the process is being started, which is not the cell's fault
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self.since is None else time.monotonic() - self.since
+
+
+class _Run:
+    """The state of one run. Only this process writes to the store."""
+
+    def __init__(
+        self,
+        jobs: list[Job],
+        known: dict[str, CellResult],
+        store: Store,
+        number: int,
+        workers: int,
+        retry: bool,
+        on_event: Callable[[Progress], None] | None,
+    ) -> None:
+        self._store, self._number, self._workers, self._on_event = store, number, workers, on_event
+        open_again = (ABSENT,) if not retry else (ABSENT, TIME, MEMORY, FAILED)
+        self._status = {key: found.status for key, found in known.items() if found.status not in open_again}
+        waiting = [job for job in jobs if job.cell.key not in self._status]
+        # those that want quiet come first, so that the rest need not stop for them
+        self._waiting = deque(sorted(waiting, key=lambda job: not job.alone))
+        self._jobs = jobs
+        self._idle: list[WorkerProcess] = []
+        self._running: dict[WorkerProcess, _Running] = {}
+        self._messages: queue.SimpleQueue[tuple[WorkerProcess, Answer | str]] = queue.SimpleQueue()
+        self._free_at_start = available_memory()
+        self._took: dict[str, list[float]] = {}
+        self._ran = 0
+        self._hopeless: dict[str, tuple[str, str]] = {}
+        for job in jobs:
+            self._learn_from(job, known.get(job.cell.key))
+
+    def go(self) -> Outcome:
+        start = time.monotonic()
+        try:
+            while self._waiting or self._running:
+                self._start_jobs()
+                self._tell()
+                with suppress(queue.Empty):
+                    self._take(*self._messages.get(timeout=_LOOK))
+                self._watch_time()
+                self._watch_memory()
+        finally:
+            for worker in (*self._running, *self._idle):
+                worker.end()
+        self._tell()
+        statuses = [self._status[job.cell.key] for job in self._jobs]
+        counts = {status: statuses.count(status) for status in dict.fromkeys(statuses)}
+        return Outcome(counts, self._ran, time.monotonic() - start)
+
+    # starting
+
+    def _start_jobs(self) -> None:
+        while self._waiting and len(self._running) < self._workers:
+            job = self._waiting[0]
+            if reason := self._hopeless.get(job.cell.group) or self._hopeless.get(job.cell.dataset):
+                self._settle(self._waiting.popleft(), Answer(CellResult(job.cell.key, *reason), None))
+                continue
+            if self._running and (job.alone or any(running.job.alone for running in self._running.values())):
+                return
+            self._waiting.popleft()
+            self._store.note_start(job.cell, self._number)
+            if self._idle:
+                worker, since = self._idle.pop(), time.monotonic()
+            else:
+                worker, since = WorkerProcess(self._messages), None
+            self._running[worker] = _Running(job, since)
+            self._ran += 1
+            worker.send(job.cell)
+
+    # ending
+
+    def _take(self, worker: WorkerProcess, message: Answer | str) -> None:
+        if message == READY:
+            if worker in self._running:
+                self._running[worker].since = time.monotonic()
+            return
+        running = self._running.pop(worker, None)
+        if running is None:  # it was ended for time or memory, which has been dealt with; or it died without work
+            self._idle = [other for other in self._idle if other is not worker]
+            return
+        if isinstance(message, Answer):
+            answer = message
+            self._idle.append(worker)
+        else:
+            answer = Answer(worker.autopsy(running.job.cell), None)
+            worker.end()
+        if answer.result.status == MEMORY and self._was_crowded(running.job):
+            return
+        if answer.result.status == DONE:
+            self._took.setdefault(running.job.cell.group, []).append(running.seconds)
+        self._settle(running.job, answer)
+
+    def _was_crowded(self, job: Job) -> bool:
+        """Put a job that others may have taken the memory from to the end, to be tried alone."""
+        if job.alone or self._workers == 1:
+            return False
+        self._waiting.append(Job(job.cell, job.time_limit, alone=True))
+        return True
+
+    def _settle(self, job: Job, answer: Answer) -> None:
+        result = replace(answer.result, run=self._number)
+        self._store.add(job.cell, result, answer.data)
+        self._status[result.key] = result.status
+        self._learn_from(job, result)
+        self._tell()
+
+    def _learn_from(self, job: Job, result: CellResult | None) -> None:
+        """What one cell says about others: a dataset that is not there, seeds that will not fit either."""
+        if result is None or result.key not in self._status:
+            return
+        if result.status == ABSENT:
+            self._hopeless.setdefault(job.cell.dataset, (ABSENT, result.reason))
+        elif result.status in (TIME, MEMORY):
+            as_before = f"not tried, as {job.cell.protocol} with seed {job.cell.seed} did not end: {result.reason}"
+            self._hopeless.setdefault(job.cell.group, (result.status, as_before))
+
+    # watching
+
+    def _watch_time(self) -> None:
+        for worker, running in list(self._running.items()):
+            if running.seconds > running.job.time_limit:
+                self._end(worker)
+                reason = f"stopped after {running.job.time_limit:.0f} s, its time limit"
+                self._settle(running.job, Answer(CellResult(running.job.cell.key, TIME, reason), None))
+
+    def _watch_memory(self) -> None:
+        """End the largest cell before the system has to end any process."""
+        if not self._running or available_memory() > _RESERVE * physical_memory():
+            return
+        worker = max(self._running, key=lambda worker: worker.memory())
+        taken, running = worker.memory(), self._running[worker]
+        self._end(worker)
+        if not self._was_crowded(running.job):
+            reason = f"needs more than {gib(taken)}; {gib(self._free_at_start)} were free"
+            self._settle(running.job, Answer(CellResult(running.job.cell.key, MEMORY, reason), None))
+
+    def _end(self, worker: WorkerProcess) -> None:
+        del self._running[worker]
+        worker.end()
+
+    # telling
+
+    def _tell(self) -> None:
+        if self._on_event is not None:
+            self._on_event(
+                Progress(
+                    done=len(self._status),
+                    total=len(self._jobs),
+                    failed=sum(status != DONE for status in self._status.values()),
+                    running=tuple(running.job.in_words() for running in self._running.values()),
+                    seconds_left=self._seconds_left(),
+                )
+            )
+
+    def _seconds_left(self) -> float | None:
+        """Cells of the same group take about as long; of others the mean over all groups is known at best."""
+        if not self._took:
+            return None
+        means = {group: sum(took) / len(took) for group, took in self._took.items()}
+        usual = sum(means.values()) / len(means)
+        waiting = sum(means.get(job.cell.group, usual) for job in self._waiting)
+        running = sum(
+            max(means.get(running.job.cell.group, usual) - running.seconds, 0.0) for running in self._running.values()
+        )
+        return (waiting + running) / self._workers

@@ -1,0 +1,312 @@
+"""Where results are kept: one SQLite file, to which every finished cell is written at once."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from manyview.exceptions import StoreError
+from manyview.experiments._model import Cell, CellResult, DatasetFacts
+
+# SQLite keeps these two numbers at the head of the file: whose it is, and which edition of the tables it has.
+_APPLICATION = 0x6D767870
+_EDITION = 1
+_TABLES = """
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    facts TEXT NOT NULL             -- JSON: when, which versions, which machine
+) STRICT;
+CREATE TABLE datasets (
+    name TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    views TEXT NOT NULL,            -- JSON: [[name, number of features], ...]
+    sorted_by_class INTEGER NOT NULL,
+    classes BLOB NOT NULL           -- array, in the order of the file
+) STRICT;
+CREATE TABLE cells (
+    key TEXT PRIMARY KEY,
+    cell TEXT NOT NULL,             -- JSON: all that decides the result
+    run INTEGER NOT NULL REFERENCES runs,
+    status TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    seconds REAL,
+    peak_bytes INTEGER,
+    fingerprint TEXT,               -- of the data
+    labels BLOB,                    -- array, in the order of the file
+    finished TEXT NOT NULL
+) STRICT;
+CREATE TABLE pictures (
+    key TEXT NOT NULL REFERENCES cells,
+    name TEXT NOT NULL,
+    picture BLOB NOT NULL,          -- array
+    PRIMARY KEY (key, name)
+) STRICT;
+CREATE TABLE starts (
+    key TEXT NOT NULL,
+    run INTEGER NOT NULL REFERENCES runs,
+    started TEXT NOT NULL
+) STRICT;
+"""
+_MOST_VARIABLES = 500  # in one SQL statement
+
+
+class Store:
+    """Results of experiments in one file.
+
+    A process that is killed at any moment leaves a whole file, with all cells that had been written. Readers may look
+    while a run writes. Labels are kept in full, so any score can be computed later.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    create : bool, default=False
+        Whether to make the file if it is not there, and to be able to write.
+
+    Raises
+    ------
+    StoreError
+        If there is no such file, or it is not a store.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from manyview.experiments import Store
+    >>> with TemporaryDirectory() as folder, Store(Path(folder, "results.db"), create=True) as store:
+    ...     store.results([])
+    {}
+    """
+
+    def __init__(self, path: str | os.PathLike[str], create: bool = False) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a folder; a store is a file.")
+        if not create and not self.path.exists():
+            raise StoreError(f"no store at {self.path}. To make one: manyview experiments run SPEC --store {self.path}")
+        try:
+            self._connection = _connect(self.path, create)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from error
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only run that writes; the end of the process, however it comes, gives the lock back."""
+        # A lock of SQLite's on a file of its own: the store itself must stay open to readers.
+        with closing(sqlite3.connect(f"{self.path}-lock", timeout=0, isolation_level=None)) as lock:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                raise StoreError(f"{self.path} is in use by another run. Wait for it, or use another store.") from error
+            yield
+
+    def begin_run(self, facts: Mapping[str, Any]) -> int:
+        """Note what a run is made with; returns its number."""
+        with self._connection as write:
+            number = write.execute("INSERT INTO runs (facts) VALUES (?)", [json.dumps(facts)]).lastrowid
+        assert number is not None
+        return number
+
+    def note_start(self, cell: Cell, run: int) -> None:
+        """Note that a cell has been begun."""
+        with self._connection as write:
+            write.execute("INSERT INTO starts VALUES (?, ?, ?)", [cell.key, run, _now()])
+
+    def add(self, cell: Cell, result: CellResult, data: DatasetFacts | None) -> None:
+        """Write how a cell ended, as a whole or not at all; an earlier end of the same cell is replaced.
+
+        Parameters
+        ----------
+        cell : Cell
+        result : CellResult
+        data : DatasetFacts or None
+            The dataset it was run on, if that could be read.
+
+        Raises
+        ------
+        StoreError
+            If the store knows the dataset with other values. Nothing is written then.
+        """
+        labels = None if result.labels is None else _pack(_smallest(result.labels))
+        with self._connection as write:
+            if data is not None:
+                self._add_dataset(data)
+            write.execute("DELETE FROM pictures WHERE key = ?", [cell.key])
+            write.execute(
+                "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    cell.key,
+                    cell.description,
+                    result.run,
+                    result.status,
+                    result.reason,
+                    result.seconds,
+                    result.peak_bytes,
+                    data and data.fingerprint,
+                    labels,
+                    _now(),
+                ],
+            )
+            write.executemany(
+                "INSERT INTO pictures VALUES (?, ?, ?)",
+                [(cell.key, name, _pack(picture)) for name, picture in result.pictures.items()],
+            )
+
+    def _add_dataset(self, data: DatasetFacts) -> None:
+        known = self._connection.execute("SELECT fingerprint FROM datasets WHERE name = ?", [data.name]).fetchone()
+        if known is None:
+            self._connection.execute(
+                "INSERT INTO datasets VALUES (?, ?, ?, ?, ?)",
+                [
+                    data.name,
+                    data.fingerprint,
+                    json.dumps(data.views),
+                    data.sorted_by_class,
+                    _pack(_smallest(data.classes)),
+                ],
+            )
+        elif known[0] != data.fingerprint:
+            raise StoreError(
+                f"{data.name}: its values are not those that the results in {self.path} were found on (fingerprint "
+                f"{data.fingerprint[:12]}, there {known[0][:12]}). Use another store, or bring the old data back."
+            )
+
+    def results(self, keys: Iterable[str]) -> dict[str, CellResult]:
+        """How these cells ended, by key; cells that have not been run are not there."""
+        found: dict[str, CellResult] = {}
+        for some in _batches(list(keys)):
+            marks = ", ".join("?" * len(some))
+            rows = self._connection.execute(
+                f"SELECT key, status, reason, labels, seconds, peak_bytes, run FROM cells WHERE key IN ({marks})", some
+            )
+            for key, status, reason, labels, seconds, peak_bytes, run in rows:
+                unpacked = None if labels is None else _unpack(labels)
+                found[key] = CellResult(key, status, reason, unpacked, seconds, peak_bytes, run=run)
+            pictures: dict[str, dict[str, np.ndarray]] = {}
+            for key, name, picture in self._connection.execute(
+                f"SELECT key, name, picture FROM pictures WHERE key IN ({marks}) ORDER BY rowid", some
+            ):
+                pictures.setdefault(key, {})[name] = _unpack(picture)
+            found |= {key: replace(found[key], pictures=own) for key, own in pictures.items()}
+        return found
+
+    def datasets(self) -> dict[str, DatasetFacts]:
+        """All datasets that something was run on, by name."""
+        rows = self._connection.execute("SELECT name, fingerprint, views, sorted_by_class, classes FROM datasets")
+        return {row[0]: _dataset(*row) for row in rows}
+
+    def runs(self) -> list[dict[str, Any]]:
+        """What each run was made with, the first first."""
+        rows = self._connection.execute("SELECT id, facts FROM runs ORDER BY id")
+        return [{"id": number, **json.loads(facts)} for number, facts in rows]
+
+    def starts(self) -> list[tuple[str, int, str]]:
+        """Key, run and time of every start of a cell, the first first."""
+        return self._connection.execute("SELECT key, run, started FROM starts ORDER BY rowid").fetchall()
+
+
+def _connect(path: Path, create: bool) -> sqlite3.Connection:
+    if not create:
+        return _open_to_read(path)
+    connection = sqlite3.connect(path, timeout=30)
+    try:
+        _check_kind(connection, path, may_be_empty=True)
+        # readers do not wait for the writer, nor it for them; what is committed survives also a power cut
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        with connection as write:
+            write.execute("BEGIN IMMEDIATE")  # two that begin at once must not both make the tables
+            if _application(connection) == 0:
+                for statement in _TABLES.split(";"):
+                    write.execute(statement)
+                write.execute(f"PRAGMA application_id = {_APPLICATION}")
+                write.execute(f"PRAGMA user_version = {_EDITION}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    address = path.resolve().as_uri()
+    # in a folder that cannot be written to, SQLite reads only what it is told not to change
+    for options in ("mode=ro", "immutable=1"):
+        connection = sqlite3.connect(f"{address}?{options}", uri=True, timeout=30)
+        try:
+            _check_kind(connection, path, may_be_empty=False)
+            return connection
+        except sqlite3.OperationalError as error:
+            connection.close()
+            failed = error
+        except BaseException:
+            connection.close()
+            raise
+    raise failed
+
+
+def _application(connection: sqlite3.Connection) -> int:
+    return connection.execute("PRAGMA application_id").fetchone()[0]
+
+
+def _check_kind(connection: sqlite3.Connection, path: Path, may_be_empty: bool) -> None:
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if _application(connection) != _APPLICATION and not (empty and may_be_empty):
+        raise StoreError(f"{path} is not a store of experiments.")
+    edition = connection.execute("PRAGMA user_version").fetchone()[0]
+    if edition > _EDITION:
+        raise StoreError(f"{path} was made by a newer manyview: edition {edition} of the tables, not {_EDITION}.")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _batches(keys: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(keys), _MOST_VARIABLES):
+        yield keys[start : start + _MOST_VARIABLES]
+
+
+def _dataset(name: str, fingerprint: str, views: str, sorted_by_class: int, classes: bytes) -> DatasetFacts:
+    labels = _unpack(classes)
+    shapes = tuple((view, width) for view, width in json.loads(views))
+    return DatasetFacts(name, fingerprint, len(labels), shapes, labels, bool(sorted_by_class))
+
+
+def _smallest(labels: np.ndarray) -> np.ndarray:
+    """Labels in the smallest type of integers that holds them."""
+    return labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
+
+
+def _pack(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return zlib.compress(file.getvalue())
+
+
+def _unpack(packed: bytes) -> np.ndarray:
+    return np.load(io.BytesIO(zlib.decompress(packed)), allow_pickle=False)
