@@ -33,6 +33,10 @@ class DatasetError(OSError):
     """A named dataset is neither in the cache nor to be had, or its checksum is wrong."""
 
 
+class SpecError(ValueError):
+    """An experiment is not described as it should be; the text names the file, the table and the key."""
+
+
 class PlotError(ValueError):
     """There is nothing to draw, or it cannot be drawn; the text says what is missing and what has it."""
 

@@ -2,7 +2,8 @@
 
 :func:`load_digits_views` and :func:`make_multiview` need no file and no network. :func:`fetch_dataset` reads
 a benchmark file from the cache folder, checks that it is the right one, and names its views;
-:func:`list_datasets` says which there are. :func:`drop_views` takes views away from samples of any of them.
+:func:`list_datasets` says which there are. :func:`load_mnist_views` makes views of the images of MNIST.
+:func:`drop_views` takes views away from samples of any of them.
 """
 
 from manyview.datasets.digits import load_digits_views
@@ -10,6 +11,7 @@ from manyview.datasets.fetch import data_folder, dataset_info, fetch_dataset, li
 from manyview.datasets.generated import make_multiview
 from manyview.datasets.info import DatasetInfo, PublishedPreset
 from manyview.datasets.missing import drop_views
+from manyview.datasets.mnist import load_mnist_views
 
 __all__ = [
     "DatasetInfo",
@@ -20,5 +22,6 @@ __all__ = [
     "fetch_dataset",
     "list_datasets",
     "load_digits_views",
+    "load_mnist_views",
     "make_multiview",
 ]

@@ -33,7 +33,7 @@ class Dataset:
     source : dict
         ``{"fetch": name}`` of :func:`manyview.datasets.fetch_dataset`, ``{"load": name}`` of a loader of
         :mod:`manyview.datasets`, or ``{"generate": {...}}``, arguments of
-        :func:`manyview.datasets.make_multiview`.
+        :func:`manyview.datasets.make_multiview`. With ``"first": n`` beside it, only the first rows.
     stand_in_for : str, optional
         The dataset of the paper that it takes the place of. A stand-in is never shown in a published row.
     """
@@ -189,6 +189,12 @@ class Spec:
     name: str
     title: str
     parts: tuple[Part, ...]
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells, each once. The first seed of every part comes first: a run that is stopped has some of all."""
+        distinct = {entry.cell.key: entry.cell for part in self.parts for entry in part.entries}
+        return tuple(sorted(distinct.values(), key=lambda cell: cell.seed))
 
 
 DONE = "done"

@@ -87,11 +87,15 @@ def leading_singular_vectors(
 def some_eigenvectors(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues number ``first`` to ``last``, ascending, and eigenvectors of a dense symmetric matrix."""
     try:
-        return scipy.linalg.eigh(matrix, subset_by_index=[first, last], check_finite=False)
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[first, last], check_finite=False)
+        if len(values) == last - first + 1:
+            return values, vectors
     except scipy.linalg.LinAlgError:
-        # LAPACK's drivers for some eigenvectors give up on certain graphs that fall apart; the one for all does not.
-        values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
-        return values[first : last + 1], vectors[:, first : last + 1]
+        pass
+    # LAPACK's drivers for some eigenvectors give up on certain graphs that fall apart, or find fewer than they were
+    # asked for without a word; the one for all does not.
+    values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+    return values[first : last + 1], vectors[:, first : last + 1]
 
 
 def leading_eigenvectors(

@@ -1,0 +1,126 @@
+"""The datasets of experiments: from a spec to views, and what is kept of them beside the results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview.datasets import (
+    data_folder,
+    dataset_info,
+    fetch_dataset,
+    load_digits_views,
+    load_mnist_views,
+    make_multiview,
+)
+from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST_FILE
+from manyview.exceptions import DatasetError
+from manyview.experiments._model import DatasetFacts
+from manyview.views import Views
+
+LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist": load_mnist_views}
+"""What ``{"load": name}`` may name."""
+
+
+def load(source: Mapping[str, Any]) -> Views:
+    """Return the views that a source of a spec describes, in the order of the file.
+
+    Parameters
+    ----------
+    source : dict
+        ``{"fetch": name}``, ``{"load": name}`` or ``{"generate": {...}}``, see
+        :class:`~manyview.experiments._model.Dataset`. Besides the arguments of
+        :func:`~manyview.datasets.make_multiview`, ``generate`` may have ``dtype`` ("float32") and ``sorted``: whether
+        to sort the samples by class, like most benchmark files. With ``{"first": n}`` beside it, only so many rows.
+
+    Raises
+    ------
+    DatasetError
+        If a file is not there. The text begins with "dataset not found: " and says how to get it.
+
+    Examples
+    --------
+    >>> from manyview.experiments._data import load
+    >>> load({"generate": {"n_samples": 6, "n_clusters": 2, "sorted": True, "random_state": 0}}).labels.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    views = _load_all(source)
+    return views.take(np.arange(source["first"])) if "first" in source else views
+
+
+def _load_all(source: Mapping[str, Any]) -> Views:
+    if "generate" in source:
+        return _generate(**source["generate"])
+    if "load" in source:
+        if source["load"] == "mnist" and not (data_folder() / MNIST_FILE).is_file():
+            raise DatasetError(f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}")
+        return LOADERS[source["load"]]()
+    info = dataset_info(source["fetch"])
+    if not (data_folder() / info.file_name).is_file():
+        # A table of results repeats this text, so it does not name a folder of this machine.
+        raise DatasetError(
+            f"dataset not found: {info.name}. The data come from {info.origin}. Put the file, as {info.file_name}, "
+            "into the folder that the environment variable MANYVIEW_DATA names."
+        )
+    return fetch_dataset(info.name, download_if_missing=False)
+
+
+def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any) -> Views:
+    views = make_multiview(**arguments)
+    if sorted:
+        views = views.take(np.argsort(views.labels, kind="stable"))
+    return replace(views, arrays=tuple(array.astype(dtype, copy=False) for array in views.arrays))
+
+
+def facts(name: str, views: Views) -> DatasetFacts:
+    """Return what must be kept of a dataset to score labels later, and to know whether it is the same one.
+
+    Examples
+    --------
+    >>> from manyview.datasets import load_digits_views
+    >>> from manyview.experiments._data import facts
+    >>> found = facts("digits", load_digits_views())
+    >>> found.n_samples, found.views[0], found.sorted_by_class
+    (1797, ('pixels', 64), False)
+    """
+    if views.labels is None:
+        raise DatasetError(f"{name}: has no known classes, so no clustering of it can be scored.")
+    known, classes = np.unique(views.labels, return_inverse=True)
+    blocks = 1 + np.count_nonzero(np.diff(classes))
+    return DatasetFacts(
+        name=name,
+        fingerprint=_fingerprint(views, classes),
+        n_samples=views.n_samples,
+        views=tuple(zip(views.names, views.n_features, strict=True)),
+        classes=classes,
+        sorted_by_class=bool(blocks == len(known)),
+    )
+
+
+def _fingerprint(views: Views, classes: np.ndarray) -> str:
+    """A checksum that changes with any name, shape, type, value or class."""
+    digest = hashlib.sha256()
+
+    def add(what: str, array: Any) -> None:
+        digest.update(f"{what} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array))
+
+    for name, view in zip(views.names, views.arrays, strict=True):
+        if sp.issparse(view):
+            table = sp.csr_array(view, copy=True)  # one form for all ways of storing the same entries
+            table.sum_duplicates()
+            digest.update(f"sparse {name} {table.shape}\n".encode())
+            add("starts", table.indptr.astype(np.int64))
+            add("columns", table.indices.astype(np.int64))
+            add("values", table.data)
+        else:
+            add(f"dense {name}", np.asarray(view))
+    if views.present is not None:
+        add("present", views.present)
+    add("classes", classes.astype(np.int64))
+    return digest.hexdigest()

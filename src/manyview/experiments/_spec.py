@@ -1,0 +1,429 @@
+"""Reads specs: from TOML files to parts with all their cells.
+
+A spec is a list of parts (``parts = ["result1", "p-value"]``), each in a file of its own, or one part. A file whose
+name begins with an underscore is no spec, but is shared by several.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from manyview.cluster import available_methods
+from manyview.datasets import dataset_info, list_datasets, make_multiview
+from manyview.exceptions import SpecError
+from manyview.experiments._data import LOADERS
+from manyview.experiments._model import FILE_ORDER, PROTOCOLS, SHUFFLED, Cell, Dataset, Entry, Part, Row, Spec
+from manyview.experiments._toml import Table, parse
+from manyview.metrics import SCORES
+
+_BUNDLED = resources.files("manyview.experiments") / "specs"
+_METHODS = {method.name: method for method in available_methods()}
+_RUNNERS_OWN = ("n_clusters", "random_state", "n_jobs", "view_sizes", "verbose")
+_GENERATE = (*signature(make_multiview).parameters, "dtype", "sorted")
+
+Rows = dict[str, tuple[Row, ...]]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A row as a file declares it, for any dataset."""
+
+    table: Table
+    name: str
+    estimator: str
+    parameters: Mapping[str, Any]
+    per_dataset: Mapping[str, Mapping[str, Any]]
+    preset: str | None
+    each_view: bool
+    protocols: tuple[str, ...] | None
+    axes: tuple[str, ...] | None
+    note: str
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """What a sweep or growth goes over: an argument of the data, or a parameter of the method."""
+
+    label: str
+    values: tuple[float, ...]
+    data: str | None
+    parameter: str | None
+
+
+def load_spec(name_or_path: str | os.PathLike[str]) -> Spec:
+    """Read a spec.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        One of :func:`available_specs`, or a TOML file of your own. Parts that it names are bundled ones, or files
+        (``"mine.toml"``) in its folder.
+
+    Raises
+    ------
+    SpecError
+        If there is no such spec, or something in it is wrong. The text names the file, the table and the key.
+
+    Examples
+    --------
+    >>> from manyview.experiments import load_spec
+    >>> spec = load_spec("p-value")
+    >>> spec.parts[0].axes, spec.parts[0].stated["MSRC-v5"]
+    ({'p': 'exponent p of the Schatten quasi-norm'}, 0.9)
+    >>> spec.cells[0].estimator, spec.cells[0].parameters
+    ('TBGL', {'p': 0.1})
+    """
+    name = os.fspath(name_or_path)
+    file = _find(name, Path())
+    table = _open(file)
+    stem = file.name.removesuffix(".toml")
+    names = table.choices("parts", None, None)
+    if names is None:
+        part = _part(stem, table)
+        return Spec(stem, part.title, (part,))
+    title = table.take("title", str)
+    table.finish()
+    folder = Path(name).parent if _is_path(name) else Path()
+    files = [_find(part, folder) for part in names]
+    parts = tuple(_part(found.name.removesuffix(".toml"), _open(found)) for found in files)
+    _check_sources(file.name, parts)
+    return Spec(stem, title, parts)
+
+
+def available_specs() -> tuple[tuple[str, str], ...]:
+    """Return name and title of every bundled spec.
+
+    Examples
+    --------
+    >>> from manyview.experiments import available_specs
+    >>> "paper" in dict(available_specs())
+    True
+    """
+    return tuple((name, _open(_BUNDLED / f"{name}.toml").take("title", str)) for name in _bundled_names())
+
+
+def _bundled_names() -> list[str]:
+    names = sorted(file.name for file in _BUNDLED.iterdir())
+    return [name.removesuffix(".toml") for name in names if name.endswith(".toml") and not name.startswith("_")]
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".toml")
+
+
+def _find(name: str, folder: Path) -> Traversable:
+    if _is_path(name):
+        if not (folder / name).is_file():
+            raise SpecError(f"{name}: no such file.")
+        return folder / name
+    if name not in _bundled_names():
+        raise SpecError(
+            f"no spec called {name!r}; there are {', '.join(_bundled_names())}. A file of your own must end in .toml."
+        )
+    return _BUNDLED / f"{name}.toml"
+
+
+def _open(file: Traversable) -> Table:
+    return parse(file.read_text(encoding="utf-8"), file.name)
+
+
+# A part -----------------------------------------------------------------------------------------------------------
+
+
+def _part(name: str, table: Table) -> Part:
+    kind = table.choice("kind", ("table", "sweep", "growth", "graphs"))
+    title = table.take("title", str)
+    source, note = table.take("source", str, ""), table.take("note", str, "")
+    scores = table.choices("scores", SCORES, ())
+    alone, time_limit = table.take("alone", bool, False), table.take("time_limit", float, None)
+    seeds = range(table.take("seeds", int))
+    lines = _lines(table)
+    axes = {axis: _axis(given) for axis, given in table.tables("axes")}
+    if kind == "growth":
+        base = _generated(table, "base")
+        datasets, rows, entries = _growth(name, base, lines, axes, seeds)
+    else:
+        datasets = _datasets(table)
+        rows = {dataset.name: _rows(lines, dataset) for dataset in datasets}
+        protocols = table.choices("protocols", PROTOCOLS)
+        entries = tuple(_fits(name, kind, datasets, lines, axes, protocols, seeds))
+    if (kind in ("sweep", "growth")) != bool(axes):
+        raise table.error("axes", f"expected {'at least one' if not axes else 'none'}, as kind is {kind!r}.")
+    part = Part(
+        name=name,
+        kind=kind,
+        title=title,
+        source=source,
+        note=note,
+        datasets=datasets,
+        rows=rows,
+        entries=entries,
+        scores=scores,
+        published=_published(table, datasets, rows, scores),
+        axes={axis: found.label for axis, found in axes.items()},
+        stated=_stated(table, kind, rows, axes),
+        alone=alone,
+        time_limit=time_limit,
+    )
+    table.finish()
+    return part
+
+
+def _fits(
+    part: str,
+    kind: str,
+    datasets: tuple[Dataset, ...],
+    lines: list[_Line],
+    axes: Mapping[str, _Axis],
+    protocols: tuple[str, ...],
+    seeds: range,
+) -> Iterator[Entry]:
+    """All fits of a table, of a sweep, or of pictures of graphs."""
+    points: list[tuple[str | None, float | None]] = [(axis, x) for axis in axes for x in axes[axis].values]
+    for dataset in datasets:
+        for line in lines:
+            for row in _expand(line, dataset):
+                for axis, x in points or [(None, None)]:
+                    given = {**row.parameters, **row.per_dataset.get(dataset.name, {})}
+                    if axis is not None:
+                        given[axes[axis].parameter or axis] = x
+                    _check_parameters(line.table, line.estimator, given)
+                    for protocol in line.protocols or protocols:
+                        for seed in _needed(seeds, row.estimator, protocol):
+                            cell = Cell(
+                                dataset=dataset.name,
+                                source=dataset.source,
+                                estimator=row.estimator,
+                                parameters=given,
+                                protocol=protocol,
+                                seed=seed,
+                                view=row.view,
+                                keep_graphs=kind == "graphs",
+                            )
+                            yield Entry(part, dataset.name, row.name, cell, axis, x)
+
+
+def _needed(seeds: range, estimator: str, protocol: str) -> range:
+    """All seeds; but on rows that stay where they are, a method without k-means gives the same labels with each."""
+    return seeds if protocol == SHUFFLED or _METHODS[estimator].facts.uses_kmeans else seeds[:1]
+
+
+def _growth(
+    part: str, base: Mapping[str, Any], lines: list[_Line], axes: Mapping[str, _Axis], seeds: range
+) -> tuple[tuple[Dataset, ...], Rows, tuple[Entry, ...]]:
+    """The time of fits with one size after another varied; generated rows are in random order as they are."""
+    datasets: dict[str, Dataset] = {}
+    rows: dict[str, dict[str, Row]] = {}
+    entries = []
+    for line in lines:
+        for axis in line.axes or axes:
+            for x in axes[axis].values:
+                data, given = dict(base), dict(line.parameters)
+                if (argument := axes[axis].data) is not None:
+                    data[argument] = x
+                else:
+                    given[axes[axis].parameter or axis] = x
+                _check_parameters(line.table, line.estimator, given)
+                sizes = ", ".join(f"{name}={data[other.data]}" for name, other in axes.items() if other.data)
+                dataset = Dataset(f"generated, {sizes}", {"generate": data})
+                datasets[dataset.name] = dataset
+                row = Row(line.name, line.estimator, line.parameters, note=line.note)
+                rows.setdefault(dataset.name, {})[row.name] = row
+                for seed in seeds:  # every one: time differs also where labels do not
+                    cell = Cell(dataset.name, dataset.source, line.estimator, given, FILE_ORDER, seed)
+                    entries.append(Entry(part, dataset.name, row.name, cell, axis, x))
+    return tuple(datasets.values()), {name: tuple(found.values()) for name, found in rows.items()}, tuple(entries)
+
+
+# What it consists of ----------------------------------------------------------------------------------------------
+
+
+def _datasets(table: Table) -> tuple[Dataset, ...]:
+    """``datasets``, those of the registry by name, and then ``[[dataset]]``, all others."""
+    known = [info.name for info in list_datasets()]
+    found = [Dataset(name, {"fetch": name}) for name in table.choices("datasets", known, ())]
+    for given in table.list_of_tables("dataset"):
+        name = given.take("name", str)
+        sources = {
+            "fetch": given.choice("fetch", known, None),
+            "load": given.choice("load", LOADERS, None),
+            "generate": _generated(given, "generate"),
+        }
+        source: dict[str, Any] = {kind: value for kind, value in sources.items() if value}
+        if len(source) != 1:
+            raise given.error("name", "expected exactly one of the keys fetch, load and generate beside it.")
+        if (first := given.take("first", int, None)) is not None:
+            source["first"] = first
+        found.append(Dataset(name, source, given.take("stand_in_for", str, None)))
+        given.finish()
+    if not found:
+        raise table.error("datasets", "expected at least one, here or in [[dataset]].")
+    _check_distinct(table, "dataset", [dataset.name for dataset in found])
+    return tuple(found)
+
+
+def _generated(table: Table, key: str) -> dict[str, Any]:
+    given = table.table(key)
+    arguments = given.items()
+    for argument in arguments:
+        given.check_choice(argument, argument, _GENERATE)
+    return arguments
+
+
+def _lines(table: Table) -> list[_Line]:
+    """The rows that ``methods`` takes from the shared list, and those of the part; one of these may replace one."""
+    own = {line.name: line for line in _declared(table)}
+    shared = {line.name: line for line in _declared(_open(_BUNDLED / "_methods.toml"))}
+    names = table.choices("methods", ["all", *shared], ())
+    single_views = table.take("single_views", bool, True)
+    if names == ("all",):
+        names = tuple(name for name, line in shared.items() if single_views or not line.each_view)
+    return [own.pop(name, shared[name]) for name in names] + list(own.values())
+
+
+def _declared(table: Table) -> list[_Line]:
+    lines = [_line(given) for given in table.list_of_tables("row")]
+    _check_distinct(table, "row", [line.name for line in lines])
+    return lines
+
+
+def _line(table: Table) -> _Line:
+    line = _Line(
+        table=table,
+        name=table.take("name", str),
+        estimator=table.choice("estimator", _METHODS),
+        parameters=table.take("parameters", dict, {}),
+        per_dataset={name: given.items() for name, given in table.tables("per_dataset")},
+        preset=table.choice("preset", ("tbgl_preset",), None),
+        each_view=table.take("each_view", bool, False),
+        protocols=table.choices("protocols", PROTOCOLS, None),
+        axes=table.choices("axes", None, None),
+        note=table.take("note", str, ""),
+    )
+    table.finish()
+    return line
+
+
+def _rows(lines: list[_Line], dataset: Dataset) -> tuple[Row, ...]:
+    return tuple(row for line in lines for row in _expand(line, dataset))
+
+
+def _expand(line: _Line, dataset: Dataset) -> Iterator[Row]:
+    """The row on a dataset, or a row for each of its views."""
+    given = dict(line.per_dataset.get(dataset.name, {}))
+    if line.preset is not None and "fetch" in dataset.source:
+        preset = getattr(dataset_info(dataset.source["fetch"]), line.preset)
+        given = {**(preset.params if preset is not None else {}), **given}
+    per_dataset = {dataset.name: given} if given else {}
+    views: list[int | None] = list(range(_n_views(line, dataset))) if line.each_view else [None]
+    for view in views:
+        name = line.name if view is None else line.name.format(view=view + 1)
+        yield Row(name, line.estimator, line.parameters, per_dataset, view, line.note)
+
+
+def _n_views(line: _Line, dataset: Dataset) -> int:
+    if "fetch" not in dataset.source:
+        raise line.table.error("each_view", f"the number of views of {dataset.name!r} is known when it is loaded only.")
+    return len(dataset_info(dataset.source["fetch"]).views)
+
+
+def _axis(table: Table) -> _Axis:
+    axis = _Axis(
+        label=table.take("label", str),
+        values=table.numbers("values"),
+        data=table.choice("data", _GENERATE, None),
+        parameter=table.take("parameter", str, None),
+    )
+    if (axis.data is None) == (axis.parameter is None):
+        raise table.error("parameter", "expected either this or data, the argument of the data that is varied.")
+    table.finish()
+    return axis
+
+
+# What the paper says ----------------------------------------------------------------------------------------------
+
+
+def _published(table: Table, datasets: tuple[Dataset, ...], rows: Rows, scores: tuple[str, ...]) -> dict[str, Any]:
+    """``[published.DATASET]``: for each row ``mean±deviation`` of all scores, or what the paper says instead."""
+    found: dict[str, Any] = {}
+    real = [dataset.name for dataset in datasets if dataset.stand_in_for is None]
+    for dataset, given in table.tables("published"):
+        given.check_choice("published", dataset, real)
+        found[dataset] = {}
+        for row, text in given.items().items():
+            given.check_choice(row, row, [known.name for known in rows[dataset]])
+            found[dataset][row] = _values(given, row, text, scores)
+    return found
+
+
+def _values(table: Table, row: str, text: Any, scores: tuple[str, ...]) -> dict[str, Any] | str:
+    if not isinstance(text, str):
+        raise table.error(row, f"expected a text, mean±deviation of each score, got {text!r}.")
+    words = text.split()
+    if not any(character.isdigit() for character in text):
+        return text
+    if len(words) != len(scores):
+        raise table.error(row, f"expected {len(scores)} values, one per score, got {len(words)}.")
+    try:
+        pairs = [word.partition("±") for word in words]
+        return {
+            score: (float(mean), float(deviation) if deviation else None)
+            for score, (mean, _, deviation) in zip(scores, pairs, strict=True)
+        }
+    except ValueError:
+        raise table.error(row, f"expected numbers, mean±deviation, got {text!r}.") from None
+
+
+def _stated(table: Table, kind: str, rows: Rows, axes: Mapping[str, _Axis]) -> dict[str, Any]:
+    """What the text says about the figure: best values by dataset, or exponents by row and axis."""
+    if kind != "growth":
+        given = table.table("stated")
+        best = given.items()
+        for dataset in best:
+            given.check_choice(dataset, dataset, rows)
+        return best
+    exponents = {}
+    for row, given in table.tables("stated"):
+        given.check_choice("stated", row, {line.name for lines in rows.values() for line in lines})
+        exponents[row] = given.items()
+        for axis in exponents[row]:
+            given.check_choice(axis, axis, axes)
+    return exponents
+
+
+# Checks -----------------------------------------------------------------------------------------------------------
+
+
+def _check_parameters(table: Table, estimator: str, parameters: Mapping[str, Any]) -> None:
+    """A parameter that the estimator does not have, or would refuse."""
+    method = _METHODS[estimator].estimator
+    names = [name for name in signature(method).parameters if name not in _RUNNERS_OWN]
+    for name in parameters:
+        table.check_choice("parameters", name, names)
+    try:
+        method(n_clusters=2, **parameters)._validate_params()
+    except ValueError as error:
+        raise table.error("parameters", str(error)) from None
+
+
+def _check_distinct(table: Table, key: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise table.error(key, f"{name!r} is there more than once.")
+
+
+def _check_sources(file: str, parts: tuple[Part, ...]) -> None:
+    """Results are told apart by the name of the dataset, so it must be the same one in all parts."""
+    sources: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for part in parts:
+        for dataset in part.datasets:
+            first, source = sources.setdefault(dataset.name, (part.name, dataset.source))
+            if source != dataset.source:
+                raise SpecError(f"{file}: parts: {dataset.name!r} in {part.name!r} is not the one of {first!r}.")
