@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from manyview.experiments import runner
+from manyview.experiments._messages import READY, Answer
 from manyview.experiments._model import (
     ABSENT,
     DONE,
@@ -20,7 +21,6 @@ from manyview.experiments._model import (
     Spec,
 )
 from manyview.experiments._process import ENDED
-from manyview.experiments._worker import READY, Answer
 from manyview.experiments.runner import run
 from manyview.experiments.store import Store
 

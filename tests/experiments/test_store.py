@@ -102,7 +102,7 @@ def test_a_store_in_a_folder_that_cannot_be_written_to_can_be_read(store):
 
 
 def test_files_that_are_no_store(tmp_path):
-    with pytest.raises(StoreError, match="no store at .*none.db. To make one: manyview experiments run"):
+    with pytest.raises(StoreError, match=r"no store at .*none\.db\. To make one: manyview experiments run"):
         Store(tmp_path / "none.db")
     with pytest.raises(StoreError, match="is a folder"):
         Store(tmp_path, create=True)

@@ -1,5 +1,7 @@
 """The paper's evaluation as declared specs, a runner that can be stopped at any moment, and a store."""
 
 from manyview.experiments._spec import available_specs, load_spec
+from manyview.experiments.runner import Outcome, Progress, run
+from manyview.experiments.store import Store
 
-__all__ = ["available_specs", "load_spec"]
+__all__ = ["Outcome", "Progress", "Store", "available_specs", "load_spec", "run"]

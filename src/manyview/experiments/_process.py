@@ -13,8 +13,8 @@ from pathlib import Path
 
 import manyview
 from manyview._memory import resident_memory
+from manyview.experiments._messages import READY, Answer, from_line
 from manyview.experiments._model import FAILED, MEMORY, Cell, CellResult
-from manyview.experiments._worker import READY, Answer, from_line
 
 ENDED = "ended"
 """The last message of a worker."""

@@ -9,7 +9,14 @@ from typing import Any
 
 from manyview.exceptions import SpecError
 
-_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
 _REQUIRED: Any = object()
 
 

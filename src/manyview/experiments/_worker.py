@@ -6,7 +6,6 @@ itself when standard input does: nothing goes on computing after the runner has 
 
 from __future__ import annotations
 
-import base64
 import inspect
 import json
 import os
@@ -16,7 +15,6 @@ import sys
 import threading
 import time
 import warnings
-from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, TextIO
 
@@ -27,6 +25,7 @@ from manyview.cluster import available_methods
 from manyview.datasets import make_multiview
 from manyview.exceptions import DatasetError
 from manyview.experiments._data import facts, load
+from manyview.experiments._messages import READY, Answer, to_line
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, SHUFFLED, Cell, CellResult, DatasetFacts
 from manyview.experiments._pictures import graph_pictures
 from manyview.views import Views
@@ -34,17 +33,6 @@ from manyview.views import Views
 METHODS = {method.name: method.estimator for method in available_methods()}
 _MOST_CACHED = 2**29  # bytes of views that are kept for the next cells
 _LONGEST_REASON = 600
-
-READY = "ready"
-"""The first line that a worker writes: from here on its time counts."""
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """How a cell ended, and what it was run on, if that could be read."""
-
-    result: CellResult
-    data: DatasetFacts | None
 
 
 class Datasets:
@@ -126,33 +114,6 @@ def _reason(error: BaseException) -> str:
     return " ".join(str(error).split())[:_LONGEST_REASON]
 
 
-# What goes through the pipe: JSON, arrays as base64
-
-
-def to_line(answer: Answer) -> str:
-    """An answer as a line of text."""
-    return json.dumps(asdict(answer), default=_encode_array)
-
-
-def from_line(line: str) -> Answer:
-    """The answer of a line."""
-    raw = json.loads(line, object_hook=_decode_array)
-    data = raw["data"] and DatasetFacts(**raw["data"] | {"views": tuple(map(tuple, raw["data"]["views"]))})
-    return Answer(CellResult(**raw["result"]), data)
-
-
-def _encode_array(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return {"dtype": value.dtype.str, "shape": value.shape, "base64": base64.b64encode(value.tobytes()).decode()}
-    raise TypeError(f"{type(value).__name__} cannot be sent")
-
-
-def _decode_array(value: dict[str, Any]) -> Any:
-    if value.keys() != {"dtype", "shape", "base64"}:
-        return value
-    return np.frombuffer(base64.b64decode(value["base64"]), value["dtype"]).reshape(value["shape"])
-
-
 def serve(cells: TextIO, answers: TextIO) -> None:
     """Answer cells until there are no more; end the process at once if that happens in mid-fit."""
     waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -172,9 +133,9 @@ def serve(cells: TextIO, answers: TextIO) -> None:
     while (line := waiting.get()) is not None:
         busy.set()
         answer = execute(Cell(**json.loads(line)), datasets)
+        busy.clear()
         answers.write(to_line(answer) + "\n")
         answers.flush()
-        busy.clear()
 
 
 def main() -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from manyview._memory import available_memory, gib, physical_memory
 from manyview.experiments._environment import cores, describe_environment
+from manyview.experiments._messages import READY, Answer
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, TIME, Cell, CellResult, Spec
 from manyview.experiments._process import WorkerProcess
-from manyview.experiments._worker import READY, Answer
 from manyview.experiments.store import Store
 
 TIME_LIMIT = 3600.0
