@@ -46,6 +46,7 @@ ALLOWED = {
     "audit": {"exceptions", "metrics", "views"},
     "plot": {"_optional", "cluster", "exceptions", "graphs"},
     "datasets": {"exceptions", "io", "views"},
+    "experiments": {"_memory", "_version", "audit", "cluster", "datasets", "exceptions", "graphs", "metrics", "views"},
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

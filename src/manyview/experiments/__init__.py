@@ -1,7 +1,20 @@
 """The paper's evaluation as declared specs, a runner that can be stopped at any moment, and a store."""
 
 from manyview.experiments._spec import available_specs, load_spec
+from manyview.experiments.export import to_csv, to_latex, to_markdown
 from manyview.experiments.runner import Outcome, Progress, run
 from manyview.experiments.store import Store
+from manyview.experiments.summary import summarise
 
-__all__ = ["Outcome", "Progress", "Store", "available_specs", "load_spec", "run"]
+__all__ = [
+    "Outcome",
+    "Progress",
+    "Store",
+    "available_specs",
+    "load_spec",
+    "run",
+    "summarise",
+    "to_csv",
+    "to_latex",
+    "to_markdown",
+]

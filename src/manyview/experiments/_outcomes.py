@@ -1,0 +1,112 @@
+"""How cells ended, looked up and combined over seeds; scores are computed from labels when they are asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from manyview.experiments._model import DONE, Cell, CellResult, DatasetFacts
+from manyview.metrics import SCORES, clustering_scores
+
+WAITING = "waiting"
+"""The status of a cell that has no result yet."""
+
+
+class Outcomes:
+    """Results of cells beside the classes that they are scored with.
+
+    Parameters
+    ----------
+    results : dict of CellResult
+        By the key of the cell.
+    datasets : dict of DatasetFacts
+        By name.
+    """
+
+    def __init__(self, results: Mapping[str, CellResult], datasets: Mapping[str, DatasetFacts]) -> None:
+        self._results = results
+        self._datasets = datasets
+        self._scores: dict[str, dict[str, float]] = {}  # several tables can show the same cell
+
+    def __getitem__(self, cell: Cell) -> CellResult | None:
+        return self._results.get(cell.key)
+
+    def status(self, cell: Cell) -> str:
+        """One of STATUSES, or "waiting"."""
+        result = self[cell]
+        return WAITING if result is None else result.status
+
+    def done(self, cells: Sequence[Cell]) -> list[tuple[Cell, CellResult]]:
+        """Those that ended with labels."""
+        found = ((cell, self[cell]) for cell in cells)
+        return [(cell, result) for cell, result in found if result is not None and result.status == DONE]
+
+    def labels(self, cell: Cell) -> np.ndarray:
+        """Clusters in the order of the file, of a cell that is done."""
+        result = self[cell]
+        if result is None or result.labels is None:
+            raise ValueError(f"results: cell {cell.key} has no labels. Only cells with status 'done' have them.")
+        return result.labels
+
+    def classes(self, cell: Cell) -> np.ndarray:
+        """Known classes of its dataset, in the order of the file."""
+        if cell.dataset not in self._datasets:
+            known = ", ".join(self._datasets) or "none"
+            raise ValueError(
+                f"datasets: no facts of {cell.dataset!r}, of which there are results; got those of: {known}."
+            )
+        return self._datasets[cell.dataset].classes
+
+    def scores(self, cell: Cell) -> dict[str, float]:
+        """The seven scores of a cell that is done. NMI is the paper's: divided by the larger entropy."""
+        if cell.key not in self._scores:
+            self._scores[cell.key] = clustering_scores(self.classes(cell), self.labels(cell), nmi_average="max")
+        return self._scores[cell.key]
+
+    def combined(self, cells: Sequence[Cell]) -> dict[str, Any] | None:
+        """All seeds of a place in a table: mean and deviation of those that are done, or why there are none."""
+        if not cells:
+            return None
+        done = self.done(cells)
+        if not done:
+            return self.without_result(cells)
+        values = [self.scores(cell) for cell, _ in done]
+        seconds = [result.seconds for _, result in done if result.seconds is not None]
+        peaks = [result.peak_bytes for _, result in done if result.peak_bytes is not None]
+        found = {
+            "status": DONE,
+            "runs": len(done),
+            "scores": {name: mean_and_deviation([value[name] for value in values]) for name in SCORES},
+            # medians, because cells run beside each other and beside whatever else the machine does
+            "seconds": float(np.median(seconds)) if seconds else None,
+            "peak_bytes": int(np.median(peaks)) if peaks else None,
+        }
+        if len(done) < len(cells):
+            found["reason"] = self._missing_runs(cells)
+        return found
+
+    def without_result(self, cells: Sequence[Cell]) -> dict[str, Any]:
+        """Status and reason of cells of which none is done: what most of them ended with."""
+        ended = [result for result in map(self.__getitem__, cells) if result is not None]
+        if not ended:
+            return {"status": WAITING}
+        (status, reason), _ = Counter((result.status, result.reason) for result in ended).most_common(1)[0]
+        return {"status": status, "reason": reason}
+
+    def _missing_runs(self, cells: Sequence[Cell]) -> str:
+        """How many seeds have no labels, and why: "2 of 20 runs did not end: 2 x time limit of 600 s"."""
+        reasons = Counter(self._reason(cell) for cell in cells if self.status(cell) != DONE)
+        why = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common())
+        return f"{reasons.total()} of {len(cells)} runs did not end: {why}"
+
+    def _reason(self, cell: Cell) -> str:
+        result = self[cell]
+        return "not run yet" if result is None else result.reason
+
+
+def mean_and_deviation(values: Sequence[float]) -> dict[str, float]:
+    """Of runs: the deviation is that of the runs themselves (divided by their number), as published tables have it."""
+    return {"mean": float(np.mean(values)), "std": float(np.std(values))}
