@@ -4,7 +4,7 @@ The paper's protocol: every method on the file as it is, rows in its order, 20 r
 deviation; NMI divided by the larger entropy. The order matters to ETLMSC only, which is shown with shuffled rows, too.
 The paper does not say with which parameters the methods were run, so ours have their defaults, which follow each
 method's own paper and program. Methods without k-means give the same every time and are run once. The published values
-are in paper_tables.csv.
+and the lines are those of the experiments' specs (`manyview.experiments`).
 
 Differences in ACC beyond 0.05 are listed at the end, with what is known about the reason: what is wrong with the
 paper's own line, and, with --sweep, what the method gives with other settings that the paper may have used. If the
@@ -16,53 +16,36 @@ MANYVIEW_DATA=folder python benchmarks/baselines.py [--datasets MSRC-v5] [--meth
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from manyview import Views, clustering_scores
 from manyview.cluster import available_methods
 from manyview.datasets import fetch_dataset
+from manyview.experiments import load_spec
+from manyview.experiments._model import Part, Row
 
 METHODS = {method.name: method for method in available_methods()}
+PARTS = [load_spec(name).parts[0] for name in ("result1", "result2")]
+
+PAIRWISE = Row("Co-reg, pairwise", "CoRegularizedSpectral", {"variant": "pairwise"})
+SHUFFLED = "rows shuffled"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the paper's tables: the method, its parameters, and the views it gets."""
-
-    published: str
-    method: str
-    parameters: dict[str, object] = field(default_factory=dict)
-    view: int | None = None
-    note: str = ""
-    shuffled: bool = False
-
-
-def table(n_views: int) -> Iterator[Row]:
-    """What the paper's table has for a dataset with so many views, and variants that explain a difference."""
-    yield from (Row(f"s-CLR (X{v + 1})", "CLR", view=v) for v in range(n_views))
-    yield Row("s-CLR-Concat", "CLR")
-    yield Row("Co-train", "CoTrainingSpectral")
-    yield Row("Co-reg", "CoRegularizedSpectral")
-    yield Row("Co-reg", "CoRegularizedSpectral", {"variant": "pairwise"}, note="pairwise")
-    yield Row("SwMC", "SwMC")
-    yield Row("MVGL", "MVGL")
-    yield Row("MVSC", "MVSC")
-    yield Row("RDEKM", "RDEKM")
-    yield Row("SMSC", "SMSC")
-    yield Row("AMGL", "AMGL")
-    yield Row("MLAN", "MLAN")
-    yield Row("MLAN", "MLAN", {"weighting": "compound", "connectivity_weight": 10.0}, note="compounding weights")
-    yield Row("ETLMSC", "ETLMSC")
-    yield Row("ETLMSC", "ETLMSC", note="rows shuffled", shuffled=True)
-    yield Row("SFMC", "SFMC", {"n_anchors": 0.5}, note="half of the samples as anchors")
-    yield Row("LMVSC", "LMVSC")
+def table(part: Part, dataset: str) -> Iterator[Row]:
+    """The lines of the paper's table for a dataset, and variants ("line, what differs") that explain a difference."""
+    for row in part.rows[dataset]:
+        if row.estimator in ("TBGL", "InvariantTBGL"):
+            continue  # see presets.py and invariant.py
+        yield row
+        if row.estimator == PAIRWISE.estimator:
+            yield PAIRWISE
+        if METHODS[row.estimator].facts.order_dependent:
+            yield replace(row, name=f"{row.name}, {SHUFFLED}")
 
 
 def grid(**choices: list) -> list[dict[str, object]]:
@@ -102,24 +85,25 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--sweep", action="store_true", help="try other settings where the difference is large")
     options = parser.parse_args()
-    published = read_published()
+    parts = {dataset.name: part for part in PARTS for dataset in part.datasets}
     far: list[str] = []
     for name in options.datasets:
         views = fetch_dataset(name)
         print(f"\n{name}, rows in the order of the file (sorted by class)")
         print(f"{'':50s} {'published ACC/NMI':>17s} {'ours, ACC':>13s} {'ours, NMI':>13s}")
-        for row in table(len(views)):
-            if row.method not in options.methods:
+        for row in table(parts[name], name):
+            if row.estimator not in options.methods:
                 continue
-            title = f"{row.method}, {row.published}" + (f", {row.note}" if row.note else "")
-            paper = published.get((name, row.published))
+            title = f"{row.estimator}, {row.name}"
+            line, _, variant = row.name.partition(", ")
+            paper = parts[name].published[name].get(line)
             acc, nmi = run(row, views, options.runs)
-            cells = f"{paper['acc']:.3f} / {paper['nmi']:.3f}" if paper else "not printed"
+            cells = f"{paper['acc'][0]:.3f} / {paper['nmi'][0]:.3f}" if paper else "not printed"
             mark = ""
-            if paper and abs(acc.mean() - paper["acc"]) > 0.05:
+            if paper and abs(acc.mean() - paper["acc"][0]) > 0.05:
                 mark = " *"
-                far.append(f"{name:13s} {title:50s} {acc.mean() - paper['acc']:+.3f}  {reason(name, row)}")
-                if options.sweep and not row.note:
+                far.append(f"{name:13s} {title:50s} {acc.mean() - paper['acc'][0]:+.3f}  {reason(name, line, variant)}")
+                if options.sweep and not variant:
                     far[-1] += sweep(row, views)
             print(f"{title:50s} {cells:>17s} {spread(acc):>13s} {spread(nmi):>13s}{mark}", flush=True)
     print("\nDifferences in ACC beyond 0.05 (marked *), ours minus published:")
@@ -127,11 +111,11 @@ def main() -> None:
 
 
 def run(row: Row, views: Views, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    method = METHODS[row.method]
+    method = METHODS[row.estimator]
     given = views if row.view is None else Views([views[row.view]], labels=views.labels)
     found = []
     for seed in range(runs if method.facts.uses_kmeans else 1):
-        given = given.shuffled(seed) if row.shuffled else given
+        given = given.shuffled(seed) if row.name.endswith(SHUFFLED) else given
         model = method.estimator(len(np.unique(views.labels)), random_state=seed, **row.parameters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -143,21 +127,13 @@ def spread(values: np.ndarray) -> str:
     return f"{values.mean():.3f}±{values.std():.3f}"
 
 
-def read_published() -> dict[tuple[str, str], dict[str, float]]:
-    with (Path(__file__).parent / "paper_tables.csv").open(encoding="utf-8") as file:
-        return {
-            (line["dataset"], line["method"]): {"acc": float(line["acc"]), "nmi": float(line["nmi"])}
-            for line in csv.DictReader(file)
-        }
-
-
-def reason(dataset: str, row: Row) -> str:
-    return MISPRINTS.get((dataset, row.published), "") or ("" if row.note else "settings not given in the paper")
+def reason(dataset: str, line: str, variant: str) -> str:
+    return MISPRINTS.get((dataset, line), "") or ("" if variant else "settings not given in the paper")
 
 
 def sweep(row: Row, views: Views) -> str:
     found = []
-    for parameters in OTHER_SETTINGS.get(row.method, []):
+    for parameters in OTHER_SETTINGS.get(row.estimator, []):
         acc, _ = run(replace(row, parameters=parameters), views, 1)
         found.append(acc.mean())
     return f"; {len(found)} settings give {min(found):.3f} to {max(found):.3f}" if found else ""

@@ -15,14 +15,12 @@ loaded; memory is the peak of that process, with the data.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,8 +29,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from manyview import InvariantTBGL, open_views
 from manyview.cluster import LMVSC, SFMC
-from manyview.datasets import make_multiview
-from manyview.datasets.digits import fourier, gradients
+from manyview.datasets import load_mnist_views, make_multiview
 from manyview.metrics import accuracy, normalized_mutual_info
 
 ANCHORS, NEIGHBORS, CLUSTERS, FEATURES = 512, 10, 10, 64
@@ -76,16 +73,9 @@ def clear_blobs(n: int) -> Data:
 
 def mnist(n: int) -> Data:
     """63,000 handwritten digits: pixels, directions of gradients, Fourier magnitudes; float32, rows shuffled."""
-    with np.load(Path(os.environ["MANYVIEW_DATA"]) / "MNIST63k.npz") as file:
-        order = np.random.default_rng(0).permutation(len(file["y"]))[:n]
-        pixels, labels = file["X"][order], file["y"][order].astype(int)
-    images = np.array_split(pixels.reshape(-1, 28, 28).astype(np.float32), max(n // 3000, 1))
-    views = [
-        pixels.astype(np.float32),
-        np.concatenate([gradients(part, 8, 7, 7) for part in images]).astype(np.float32),
-        np.concatenate([fourier(part, 5) for part in images]).astype(np.float32),
-    ]
-    return views, labels
+    views = load_mnist_views()
+    views = views.take(np.random.default_rng(0).permutation(views.n_samples)[:n])
+    return list(views.arrays), views.labels
 
 
 # What is measured -------------------------------------------------------------------------------------------------

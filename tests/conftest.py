@@ -63,6 +63,20 @@ def data_file() -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture(scope="session")
+def paper_source() -> str:
+    """The TeX source of the paper, ``paper.tex``.
+
+    Looked for in the folder in the environment variable ``MANYVIEW_PAPER``; where that is not set, in
+    ``../shared/paper``, seen from the root of the repository. The test is skipped, with the path as reason,
+    where the file is absent.
+    """
+    path = _folder("MANYVIEW_PAPER", "paper") / "paper.tex"
+    if not path.is_file():
+        pytest.skip(f"source of the paper {path.name} not found in {path.parent}; set MANYVIEW_PAPER")
+    return path.read_text(encoding="utf-8")
+
+
 @contextmanager
 def _local_cluster(n_workers=2, **options):
     distributed = pytest.importorskip("distributed", reason=_NO_DASK)

@@ -1,12 +1,19 @@
 """Multi-view clustering: group samples that are described in several ways."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from manyview._version import __version__
-from manyview.cluster import TBGL, InvariantTBGL, load, suggest_n_clusters
-from manyview.compose import ViewTransformer
-from manyview.exceptions import OrderDependenceWarning
-from manyview.io import open_views, read_views
-from manyview.metrics import clustering_scores
-from manyview.views import Views, check_views
+
+if TYPE_CHECKING:
+    from manyview.cluster import TBGL, InvariantTBGL, load, suggest_n_clusters
+    from manyview.compose import ViewTransformer
+    from manyview.exceptions import OrderDependenceWarning
+    from manyview.io import open_views, read_views
+    from manyview.metrics import clustering_scores
+    from manyview.views import Views, check_views
 
 __all__ = [
     "TBGL",
@@ -22,3 +29,52 @@ __all__ = [
     "read_views",
     "suggest_n_clusters",
 ]
+
+# Names are imported when they are first used: the command line starts at once, and numpy, scikit-learn and numba come
+# with the first command that computes.
+_HOME = {
+    "TBGL": "cluster",
+    "InvariantTBGL": "cluster",
+    "OrderDependenceWarning": "exceptions",
+    "ViewTransformer": "compose",
+    "Views": "views",
+    "check_views": "views",
+    "clustering_scores": "metrics",
+    "load": "cluster",
+    "open_views": "io",
+    "read_views": "io",
+    "suggest_n_clusters": "cluster",
+}
+_MODULES = (
+    "audit",
+    "cluster",
+    "compose",
+    "datasets",
+    "engines",
+    "exceptions",
+    "experiments",
+    "graphs",
+    "io",
+    "metrics",
+    "plot",
+    "proximal",
+    "report",
+    "solvers",
+    "store",
+    "tensor",
+    "views",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"manyview.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'manyview' has no attribute {name!r}")
+    value = getattr(import_module(f"manyview.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

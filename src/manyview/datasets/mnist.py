@@ -13,8 +13,8 @@ from manyview.views import Views
 
 MNIST_FILE = "MNIST63k.npz"
 HOW_TO_GET_MNIST = (
-    f"Make {MNIST_FILE} from a copy of MNIST with numpy.savez: X, the images as rows of 784 grey values (uint8), and y, "
-    "the digits; ours are 63,000 of the 70,000 images. Name its folder with data_home= or MANYVIEW_DATA."
+    f"Make {MNIST_FILE} from a copy of MNIST with numpy.savez: X, the images as rows of 784 grey values (uint8), and "
+    "y, the digits; ours are 63,000 of the 70,000 images. Name its folder with data_home= or MANYVIEW_DATA."
 )
 _AT_ONCE = 3000  # images, so that what lies between them and the views stays small
 

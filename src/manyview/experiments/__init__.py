@@ -1,5 +1,8 @@
 """The paper's evaluation as declared specs, a runner that can be stopped at any moment, and a store."""
 
+from manyview.experiments._data import why_absent
+from manyview.experiments._model import Spec
+from manyview.experiments._select import first_seeds, only
 from manyview.experiments._spec import available_specs, load_spec
 from manyview.experiments.export import to_csv, to_latex, to_markdown
 from manyview.experiments.runner import Outcome, Progress, run
@@ -9,12 +12,16 @@ from manyview.experiments.summary import summarise
 __all__ = [
     "Outcome",
     "Progress",
+    "Spec",
     "Store",
     "available_specs",
+    "first_seeds",
     "load_spec",
+    "only",
     "run",
     "summarise",
     "to_csv",
     "to_latex",
     "to_markdown",
+    "why_absent",
 ]

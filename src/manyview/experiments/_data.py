@@ -54,26 +54,42 @@ def load(source: Mapping[str, Any]) -> Views:
 
 
 def _load_all(source: Mapping[str, Any]) -> Views:
+    if reason := why_absent(source):
+        raise DatasetError(reason)
     if "generate" in source:
         return _generate(**source["generate"])
     if "load" in source:
-        if source["load"] == "mnist" and not (data_folder() / MNIST_FILE).is_file():
-            raise DatasetError(f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}")
         return LOADERS[source["load"]]()
+    return fetch_dataset(source["fetch"], download_if_missing=False)
+
+
+def why_absent(source: Mapping[str, Any]) -> str | None:
+    """Say how to get the file of a dataset that is not here; None if it is, or if none is needed.
+
+    Examples
+    --------
+    >>> from manyview.experiments._data import why_absent
+    >>> why_absent({"load": "digits"}) is None
+    True
+    """
+    if source.get("load") == "mnist" and not (data_folder() / MNIST_FILE).is_file():
+        return f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}"
+    if "fetch" not in source:
+        return None
     info = dataset_info(source["fetch"])
-    if not (data_folder() / info.file_name).is_file():
-        # A table of results repeats this text, so it does not name a folder of this machine.
-        raise DatasetError(
-            f"dataset not found: {info.name}. The data come from {info.origin}. Put the file, as {info.file_name}, "
-            "into the folder that the environment variable MANYVIEW_DATA names."
-        )
-    return fetch_dataset(info.name, download_if_missing=False)
+    if (data_folder() / info.file_name).is_file():
+        return None
+    # A table of results repeats this text, so it does not name a folder of this machine.
+    return (
+        f"dataset not found: {info.name}. The data come from {info.origin}. Put the file, as {info.file_name}, "
+        "into the folder that the environment variable MANYVIEW_DATA names."
+    )
 
 
 def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any) -> Views:
     views = make_multiview(**arguments)
     if sorted:
-        views = views.take(np.argsort(views.labels, kind="stable"))
+        views = views.take(np.argsort(np.asarray(views.labels), kind="stable"))
     return replace(views, arrays=tuple(array.astype(dtype, copy=False) for array in views.arrays))
 
 
@@ -108,7 +124,7 @@ def _fingerprint(views: Views, classes: np.ndarray) -> str:
 
     def add(what: str, array: Any) -> None:
         digest.update(f"{what} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array))
+        digest.update(np.ascontiguousarray(array).data)
 
     for name, view in zip(views.names, views.arrays, strict=True):
         if sp.issparse(view):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from inspect import signature
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,18 +145,25 @@ def _part(name: str, table: Table) -> Part:
     scores = table.choices("scores", SCORES, ())
     alone, time_limit = table.take("alone", bool, False), table.take("time_limit", float, None)
     seeds = range(table.take("seeds", int))
+    if not seeds:
+        raise table.error("seeds", f"expected at least 1, got {seeds.stop}.")
     lines = _lines(table)
-    axes = {axis: _axis(given) for axis, given in table.tables("axes")}
+    for line in lines:
+        for key in ("per_dataset", "preset", "each_view", "protocols") if kind == "growth" else ("axes",):
+            if getattr(line, key):
+                raise line.table.error(key, f"means nothing in a part whose kind is {kind!r}.")
+    axes = {axis: _axis(given, kind) for axis, given in table.tables("axes")}
+    if (kind in ("sweep", "growth")) != bool(axes):
+        raise table.error("axes", f"expected {'none' if axes else 'at least one'}, as kind is {kind!r}.")
     if kind == "growth":
         base = _generated(table, "base")
         datasets, rows, entries = _growth(name, base, lines, axes, seeds)
     else:
         datasets = _datasets(table)
-        rows = {dataset.name: _rows(lines, dataset) for dataset in datasets}
         protocols = table.choices("protocols", PROTOCOLS)
+        rows = {dataset.name: _rows(lines, dataset) for dataset in datasets}
         entries = tuple(_fits(name, kind, datasets, lines, axes, protocols, seeds))
-    if (kind in ("sweep", "growth")) != bool(axes):
-        raise table.error("axes", f"expected {'at least one' if not axes else 'none'}, as kind is {kind!r}.")
+        _check_lines(lines, rows)
     part = Part(
         name=name,
         kind=kind,
@@ -187,27 +195,25 @@ def _fits(
 ) -> Iterator[Entry]:
     """All fits of a table, of a sweep, or of pictures of graphs."""
     points: list[tuple[str | None, float | None]] = [(axis, x) for axis in axes for x in axes[axis].values]
-    for dataset in datasets:
-        for line in lines:
-            for row in _expand(line, dataset):
-                for axis, x in points or [(None, None)]:
-                    given = {**row.parameters, **row.per_dataset.get(dataset.name, {})}
-                    if axis is not None:
-                        given[axes[axis].parameter or axis] = x
-                    _check_parameters(line.table, line.estimator, given)
-                    for protocol in line.protocols or protocols:
-                        for seed in _needed(seeds, row.estimator, protocol):
-                            cell = Cell(
-                                dataset=dataset.name,
-                                source=dataset.source,
-                                estimator=row.estimator,
-                                parameters=given,
-                                protocol=protocol,
-                                seed=seed,
-                                view=row.view,
-                                keep_graphs=kind == "graphs",
-                            )
-                            yield Entry(part, dataset.name, row.name, cell, axis, x)
+    for dataset, line in product(datasets, lines):
+        for row, (axis, x) in product(_expand(line, dataset), points or [(None, None)]):
+            given = {**row.parameters, **row.per_dataset.get(dataset.name, {})}
+            if axis is not None:
+                given[str(axes[axis].parameter)] = x
+            _check_parameters(line.table, row.estimator, given)
+            for protocol in line.protocols or protocols:
+                for seed in _needed(seeds, row.estimator, protocol):
+                    cell = Cell(
+                        dataset=dataset.name,
+                        source=dataset.source,
+                        estimator=row.estimator,
+                        parameters=given,
+                        protocol=protocol,
+                        seed=seed,
+                        view=row.view,
+                        keep_graphs=kind == "graphs",
+                    )
+                    yield Entry(part, dataset.name, row.name, cell, axis, x)
 
 
 def _needed(seeds: range, estimator: str, protocol: str) -> range:
@@ -224,12 +230,13 @@ def _growth(
     entries = []
     for line in lines:
         for axis in line.axes or axes:
+            line.table.check_choice("axes", axis, axes)
             for x in axes[axis].values:
                 data, given = dict(base), dict(line.parameters)
                 if (argument := axes[axis].data) is not None:
                     data[argument] = x
                 else:
-                    given[axes[axis].parameter or axis] = x
+                    given[str(axes[axis].parameter)] = x
                 _check_parameters(line.table, line.estimator, given)
                 sizes = ", ".join(f"{name}={data[other.data]}" for name, other in axes.items() if other.data)
                 dataset = Dataset(f"generated, {sizes}", {"generate": data})
@@ -334,15 +341,16 @@ def _n_views(line: _Line, dataset: Dataset) -> int:
     return len(dataset_info(dataset.source["fetch"]).views)
 
 
-def _axis(table: Table) -> _Axis:
+def _axis(table: Table, kind: str) -> _Axis:
     axis = _Axis(
         label=table.take("label", str),
         values=table.numbers("values"),
-        data=table.choice("data", _GENERATE, None),
+        data=table.choice("data", _GENERATE, None) if kind == "growth" else None,
         parameter=table.take("parameter", str, None),
     )
     if (axis.data is None) == (axis.parameter is None):
-        raise table.error("parameter", "expected either this or data, the argument of the data that is varied.")
+        other = " or data, the argument of the data" if kind == "growth" else ""
+        raise table.error("parameter", f"expected what is varied: this{other}.")
     table.finish()
     return axis
 
@@ -411,6 +419,15 @@ def _check_parameters(table: Table, estimator: str, parameters: Mapping[str, Any
         method(n_clusters=2, **parameters)._validate_params()
     except ValueError as error:
         raise table.error("parameters", str(error)) from None
+
+
+def _check_lines(lines: list[_Line], rows: Rows) -> None:
+    """Parameters for a dataset that is not there, and lines of the same name."""
+    for line in lines:
+        for dataset in line.per_dataset:
+            line.table.check_choice("per_dataset", dataset, rows)
+    for found in rows.values():
+        _check_distinct(lines[0].table, "name", [row.name for row in found])
 
 
 def _check_distinct(table: Table, key: str, names: list[str]) -> None:

@@ -1,0 +1,75 @@
+"""What tables in a terminal are made of.
+
+Every piece of text that comes from a spec, a file or an error goes through :func:`words`: it is never read as markup,
+and nothing in it reaches the terminal as a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from manyview.cli._text import printable
+
+Json = dict[str, Any]
+
+COLUMNS = {"published": "published", "file-order": "file order", "shuffled": "shuffled"}
+"""The results of a line, and what a heading calls them."""
+SHORT = {"failed": "error", "memory": "memory", "time": "time", "absent": "no data", "waiting": "waiting"}
+"""What a place says that has no score."""
+
+
+def words(text: object, style: str = "") -> Text:
+    """Text as it is, without markup or escapes."""
+    return Text(printable(text), style=style)
+
+
+def new_table(*columns: tuple[str, bool]) -> Table:
+    """Make an empty table; a column is its heading, and whether it holds numbers, which are never broken."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for heading, is_number in columns:
+        lines = Text("\n").join(words(line) for line in heading.split("\n"))
+        table.add_column(lines, no_wrap=is_number, overflow="fold")
+    return table
+
+
+def titled(title: str, table: Table) -> list[RenderableType]:
+    """Put a title above a table, and an empty line above both."""
+    return [Text(), words(title), table]
+
+
+def result_text(result: Json | None, score: str, *, best: bool = False) -> Text:
+    """Mean and deviation of a score, or in a word why there is none."""
+    if result is None:
+        return Text("-")
+    if score in result.get("scores", {}):
+        found = result["scores"][score]
+        deviation = "" if found["std"] is None else f"±{found['std']:.3f}"
+        return Text(f"{found['mean']:.3f}{deviation}", style="bold" if best else "")
+    if result["status"] == "done":
+        return Text("-")
+    published = result["reason"] if result.get("reason", "").isupper() else None  # such as the paper's OM
+    return words(published or SHORT[result["status"]], "dim")
+
+
+def reasons(results: Iterable[tuple[str, str, Json]]) -> list[Text]:
+    """Say below a table why results are missing: one line for each reason, with all whom it concerns.
+
+    Parameters
+    ----------
+    results : iterable of (name of the line, order of the rows, result)
+    """
+    concerned: dict[str, dict[str, dict[str, None]]] = {}  # the inner dicts are sets that keep their order
+    for name, order, result in results:
+        if result.get("reason") and result["status"] != "absent":
+            concerned.setdefault(result["reason"], {}).setdefault(name, {})[order] = None
+    lines = []
+    for reason, who in concerned.items():
+        names = ", ".join(f"{name} ({', '.join(orders)})" for name, orders in who.items())
+        lines.append(words(f"{names}: {reason}"))
+    return lines

@@ -1,0 +1,102 @@
+"""From exceptions to one line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from manyview.cli._text import printable
+
+BAD_INPUT = 2
+INTERNAL = 1
+STOPPED = 130
+"""As a shell reports a program that Ctrl-C ended."""
+
+# The base of all that is wrong with the arguments. Its module depends on the version of typer, its place does not.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class Program(TyperGroup):
+    """The outermost group of commands: whatever happens below ends as an exit code, and never as a bare traceback."""
+
+    debug = False
+
+    def invoke(self, ctx: Any) -> Any:
+        """Note whether tracebacks are wanted, then run the command."""
+        self.debug = bool(ctx.params.get("debug"))
+        return super().invoke(ctx)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the program, and leave it with the exit code that fits."""
+        inner = {**options, "standalone_mode": False}
+        if not options.get("standalone_mode", True):
+            return super().main(*args, **inner)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal that knows no "±" gets an escape, not an error
+                stream.reconfigure(errors="backslashreplace")
+        run = super().main
+        sys.exit(self._exit_code(lambda: run(*args, **inner)))
+
+    def _exit_code(self, run: Callable[[], Any]) -> int:
+        try:
+            code = run()
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _leave_pipe()
+            return INTERNAL
+        except Exception as error:
+            if self.debug:
+                traceback.print_exc()
+            say(describe(error))
+            return BAD_INPUT if is_bad_input(error) else INTERNAL
+        return code if isinstance(code, int) else 0
+
+
+def say(text: str) -> None:
+    """Print one line on stderr, as everything that is no result."""
+    print(f"manyview: {printable(text)}", file=sys.stderr)
+
+
+def is_bad_input(error: BaseException) -> bool:
+    """Tell whether the user can put it right: wrong arguments, files that are not there, values that we refuse.
+
+    A ``ValueError`` is ours if our own code raised it; from deeper down it is a mistake of ours.
+    """
+    if isinstance(error, (UsageError, OSError)) or type(error).__module__ == "manyview.exceptions":
+        return True
+    return isinstance(error, ValueError) and _raised_by(error).partition(".")[0] == "manyview"
+
+
+def describe(error: BaseException) -> str:
+    """Say what is wrong, and what to do."""
+    if isinstance(error, UsageError):
+        context = getattr(error, "ctx", None)
+        hint = f" See: {context.command_path} --help" if context else ""
+        return f"{error.format_message()}{hint}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    if is_bad_input(error):
+        return str(error)
+    what = f"{type(error).__name__}: {error}"
+    return f"internal error, not your mistake: {what}. MANYVIEW_DEBUG=1 shows where; please report it with that text."
+
+
+def _raised_by(error: BaseException) -> str:
+    """Name the module whose code raised ``error``."""
+    place = error.__traceback__
+    if place is None:
+        return ""
+    while place.tb_next is not None:
+        place = place.tb_next
+    return str(place.tb_frame.f_globals.get("__name__", ""))
+
+
+def _leave_pipe() -> None:
+    """Nobody reads on, as in ``manyview ... | head``: keep Python from complaining about it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

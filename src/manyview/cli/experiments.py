@@ -1,0 +1,251 @@
+"""``manyview experiments``: run declared evaluations, and look at what came out."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from manyview.cli._errors import STOPPED, say
+from manyview.cli._files import write_whole
+from manyview.cli._help import examples, help_alone
+from manyview.cli._text import duration, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from manyview.experiments import Outcome, Spec
+
+app = typer.Typer(
+    invoke_without_command=True,
+    epilog=examples(
+        "manyview experiments list",
+        "manyview experiments run quick --store quick.sqlite",
+        "manyview experiments show quick --store quick.sqlite",
+    ),
+)
+
+SpecName = Annotated[
+    str, typer.Argument(metavar="SPEC", help="Name of a bundled spec (see: list), or the path of a TOML file.")
+]
+StorePath = Annotated[Path, typer.Option("--store", metavar="FILE", help="The file that keeps the results.")]
+PartNames = Annotated[
+    list[str], typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec; may be repeated.")
+]
+Seeds = Annotated[int | None, typer.Option("--seeds", min=1, metavar="N", help="Only the first N seeds of everything.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+class Format(StrEnum):
+    """What results can be exported as."""
+
+    CSV = "csv"
+    LATEX = "latex"
+    MARKDOWN = "markdown"
+
+
+@app.callback()
+def _experiments(ctx: typer.Context) -> None:
+    """Evaluations as declared specs: published results beside ours, in file order and on shuffled rows."""
+    help_alone(ctx)
+
+
+@app.command("list", epilog=examples("manyview experiments list", "manyview experiments list --json"))
+def list_specs(as_json: AsJson = False) -> None:
+    """List the bundled specs, how large they are, and which of their datasets are not here."""
+    from manyview import experiments as library
+
+    found = [_facts_of(library.load_spec(name)) for name, _ in library.available_specs()]
+    if as_json:
+        _print_json(found)
+    else:
+        from manyview.cli._tables import print_pieces, spec_tables
+
+        print_pieces(spec_tables(found), _console())
+
+
+def _facts_of(spec: Spec) -> dict[str, Any]:
+    from manyview import experiments as library
+
+    datasets = {dataset.name: dataset for part in spec.parts for dataset in part.datasets}
+    reasons = {name: library.why_absent(dataset.source) for name, dataset in datasets.items()}
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "parts": [part.name for part in spec.parts],
+        "cells": len(spec.cells),
+        "datasets": list(datasets),
+        "absent": {name: reason for name, reason in reasons.items() if reason is not None},
+    }
+
+
+@app.command(
+    epilog=examples(
+        "manyview experiments run quick --store quick.sqlite",
+        "manyview experiments run paper --store paper.sqlite --time-limit 3600",
+        "manyview experiments run paper --store paper.sqlite --part result1 --seeds 3",
+    )
+)
+def run(
+    spec: SpecName,
+    store: StorePath,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes at a time. One per core unless given.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one cell, instead of what its part says.")
+    ] = None,
+    parts: PartNames = [],  # noqa: B006  typer copies it
+    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that did not end with a result.")] = False,
+    seeds: Seeds = None,
+) -> None:
+    """Run all cells of a spec that the store does not have yet.
+
+    Every finished cell is written at once. Stop with Ctrl-C whenever you like, and go on with the same command.
+    """
+    from manyview import experiments as library
+    from manyview.cli._progress import ProgressDisplay
+
+    chosen = _select(spec, parts, seeds)
+    with library.Store(store, create=True) as results:
+        say(f"{spec}: {len(chosen.cells)} cells, results go to {store}")
+        try:
+            with ProgressDisplay() as progress:
+                outcome = library.run(
+                    chosen, results, workers=workers, time_limit=time_limit, retry=retry, on_event=progress.update
+                )
+        except KeyboardInterrupt:
+            say(f"stopped; finished cells are in {store}. Go on with: {_command('run', spec, store, parts, seeds)}")
+            raise typer.Exit(STOPPED) from None
+    show_it = _command("show", spec, store, parts, seeds)
+    say(f"{_what_was_done(outcome)} Results are in {store}. Show them with: {show_it}")
+
+
+def _what_was_done(outcome: Outcome) -> str:
+    others = {status: count for status, count in outcome.counts.items() if status != "done" and count}
+    why = ", ".join(f"{count} {status}" for status, count in others.items())
+    failed = f"{sum(others.values())} without a result ({why})" if others else "none failed"
+    total = sum(outcome.counts.values())
+    done = f"{outcome.counts.get('done', 0)} of {total} cells done, {failed};"
+    return f"{done} {outcome.ran} were run now, in {duration(outcome.seconds)}."
+
+
+@app.command(
+    epilog=examples(
+        "manyview experiments show quick --store quick.sqlite",
+        "manyview experiments show paper --store paper.sqlite --score purity",
+        "manyview experiments show paper --store paper.sqlite --json > paper.json",
+    )
+)
+def show(
+    spec: SpecName,
+    store: StorePath,
+    scores: Annotated[
+        list[str], typer.Option("--score", metavar="SCORE", help="May be repeated. acc and nmi unless given.")
+    ] = [],  # noqa: B006
+    parts: PartNames = [],  # noqa: B006
+    seeds: Seeds = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the tables: published, in file order and on shuffled rows, and what follows from them."""
+    from manyview.cli._tables import check_scores, print_pieces, summary_tables
+
+    check_scores(scores)
+    summary = _summary(spec, store, parts, seeds)
+    if as_json:
+        _print_json(summary)
+        return
+    console = _console()
+    print_pieces(summary_tables(summary, scores, console.width), console)
+    if waiting := summary["cells"]["waiting"]:
+        command = printable(_command("run", spec, store, parts, seeds))
+        print(f"\n{waiting} cells are waiting. Run them with: {command}")
+
+
+@app.command(epilog=examples("manyview experiments report paper --store paper.sqlite --out report.html"))
+def report(
+    spec: SpecName,
+    store: StorePath,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
+    parts: PartNames = [],  # noqa: B006
+    seeds: Seeds = None,
+) -> None:
+    """Write all tables and figures as one HTML page that opens without a network, and print its path."""
+    summary = _summary(spec, store, parts, seeds)
+    from manyview.report.experiments import render
+
+    write_whole(out, render(summary))
+    print(out)
+
+
+@app.command(
+    epilog=examples(
+        "manyview experiments export paper --store paper.sqlite --format csv > paper.csv",
+        "manyview experiments export paper --store paper.sqlite --format latex --out tables.tex",
+    )
+)
+def export(
+    spec: SpecName,
+    store: StorePath,
+    format: Annotated[Format, typer.Option("--format", help="What to write.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The file to write; stdout unless given.")
+    ] = None,
+    parts: PartNames = [],  # noqa: B006
+    seeds: Seeds = None,
+) -> None:
+    """Write the tables as CSV, LaTeX or Markdown."""
+    from manyview import experiments as library
+
+    summary = _summary(spec, store, parts, seeds)
+    if format is Format.CSV:
+        text = library.to_csv(summary)
+    elif format is Format.LATEX:
+        text = library.to_latex(summary)
+    else:
+        text = library.to_markdown(summary, f"{_command('export', spec, store, parts, seeds)} --format markdown")
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(out, text)
+        print(out)
+
+
+def _select(name: str, parts: list[str], seeds: int | None) -> Spec:
+    from manyview import experiments as library
+    from manyview.experiments._select import first_seeds, only
+
+    spec = only(library.load_spec(name), parts)
+    return spec if seeds is None else first_seeds(spec, seeds)
+
+
+def _summary(name: str, store: Path, parts: list[str], seeds: int | None) -> dict[str, Any]:
+    from manyview import experiments as library
+
+    spec = _select(name, parts, seeds)
+    with library.Store(store, create=False) as results:
+        found = results.results(cell.key for cell in spec.cells)
+        return library.summarise(spec, found, results.datasets(), results.runs())
+
+
+def _command(name: str, spec: str, store: Path, parts: list[str], seeds: int | None) -> str:
+    """The command line for the same choice of results."""
+    words = ["manyview", "experiments", name, spec, "--store", str(store)]
+    words += [word for part in parts for word in ("--part", part)]
+    words += [] if seeds is None else ["--seeds", str(seeds)]
+    return shlex.join(words)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, allow_nan=False))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)

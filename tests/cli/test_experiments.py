@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+import manyview.experiments
+
+COMMANDS = ("list", "run", "show", "report", "export")
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """Replace the report by a short text; its template is not the matter here."""
+    module = ModuleType("manyview.report.experiments")
+    module.render = lambda summary: f"<html>{summary['spec']['title']}</html>"
+    monkeypatch.setitem(sys.modules, "manyview.report", ModuleType("manyview.report"))
+    monkeypatch.setitem(sys.modules, "manyview.report.experiments", module)
+    return module
+
+
+@pytest.mark.parametrize("words", [(), ("experiments",), *(("experiments", command) for command in COMMANDS)])
+def test_help_has_an_example(call, words):
+    result = call(*words, "--help")
+    assert result.exit_code == 0
+    own = " ".join(("manyview", *words))
+    lines = [line.strip() for line in result.stdout.partition("Examples:")[2].splitlines()]
+    assert any(line.startswith(own) for line in lines), "not there, or broken into two lines"
+
+
+@pytest.mark.parametrize("words", [(), ("experiments",)])
+def test_a_group_alone_shows_its_help(call, words):
+    assert call(*words).stdout.split() == call(*words, "--help").stdout.split()
+    assert call(*words).exit_code == 0
+
+
+# list
+
+
+def test_list(call, library):
+    result = call("experiments", "list")
+    assert result.exit_code == 0
+    assert "tiny  2      3 " in result.stdout
+    assert "MSRC: needed by tiny" in result.stdout
+    assert "[red]\\x1b[2Jgone[/red] :smile:" in result.stdout.replace("\n", "")
+
+
+def test_list_as_json(call, library):
+    (found,) = json.loads(call("experiments", "list", "--json").stdout)
+    assert found["parts"] == ["one", "two"]
+    assert found["cells"] == 3
+    assert found["absent"] == {"MSRC": "dataset not found: MSRC-v5. Ask its authors."}
+
+
+# run
+
+
+def test_run_says_what_was_done(call, library):
+    result = call("experiments", "run", "tiny", "--store", library.store)
+    assert (result.exit_code, result.stdout) == (0, "")
+    first, last = result.stderr.splitlines()
+    assert first == f"manyview: tiny: 3 cells, results go to {library.store}"
+    assert "4 of 7 cells done, 3 without a result (1 memory, 2 time); 6 were run now, in 1 min 15 s." in last
+    assert last.endswith(f"Show them with: manyview experiments show tiny --store {library.store}")
+
+
+def test_run_without_failures(call, library, monkeypatch):
+    outcome = SimpleNamespace(counts={"done": 7, "time": 0}, ran=7, seconds=3.0)
+    monkeypatch.setattr(manyview.experiments, "run", lambda *args, **options: outcome)
+    result = call("experiments", "run", "tiny", "--store", library.store)
+    assert "7 of 7 cells done, none failed; 7 were run now" in result.stderr
+
+
+def test_run_hands_everything_on(call, library):
+    words = ["--workers", "2", "--time-limit", "1.5", "--retry", "--only", "two", "--seeds", "2"]
+    assert call("experiments", "run", "tiny", "--store", library.store, *words).exit_code == 0
+    ((spec, options),) = library.calls
+    assert [part.name for part in spec.parts] == ["two"]
+    assert [cell.seed for cell in spec.cells] == [0, 1]
+    assert (options["workers"], options["time_limit"], options["retry"]) == (2, 1.5, True)
+
+
+def test_run_stopped_says_how_to_go_on(call, library, monkeypatch):
+    def stopped(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(manyview.experiments, "run", stopped)
+    store = library.folder / "my results.sqlite"
+    result = call("experiments", "run", "tiny", "--store", store, "--part", "one", "--seeds", "1")
+    assert result.exit_code == 130
+    command = f"manyview experiments run tiny --store '{store}' --part one --seeds 1"
+    assert result.stderr.splitlines()[-1] == f"manyview: stopped; finished cells are in {store}. Go on with: {command}"
+
+
+# show
+
+
+def test_show(call, library):
+    result = call("experiments", "show", "tiny", "--store", library.store, "--part", "one")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("A tiny spec\n9 cells: 5 done, 2 memory, 1 time, 1 waiting\n")
+    waiting = f"1 cells are waiting. Run them with: manyview experiments run tiny --store {library.store} --part one\n"
+    assert result.stdout.endswith(waiting)
+    ((spec, results),) = library.calls
+    assert [part.name for part in spec.parts] == ["one"]
+    assert list(results) == [cell.key for cell in spec.cells]
+
+
+def test_show_as_json(call, library, summary):
+    result = call("experiments", "show", "tiny", "--store", library.store, "--json")
+    assert json.loads(result.stdout) == summary
+
+
+@pytest.mark.parametrize("command", ["run", "show", "report", "export"])
+def test_unknown_part(call, library, command):
+    more = {"report": ["--out", "x.html"], "export": ["--format", "csv"]}.get(command, [])
+    result = call("experiments", command, "tiny", "--store", library.store, "--part", "six", *more)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "manyview: part: expected one of one, two of the spec tiny, got 'six'.\n"
+
+
+def test_unknown_score(call, library):
+    result = call("experiments", "show", "tiny", "--store", library.store, "--score", "luck")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("manyview: score: expected one of acc, nmi, ")
+    assert result.stderr.endswith("got 'luck'.\n")
+
+
+# report
+
+
+def test_report(call, library, page):
+    out = library.folder / "report.html"
+    result = call("experiments", "report", "tiny", "--store", library.store, "--out", out)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, f"{out}\n", "")
+    assert out.read_text() == "<html>A tiny spec</html>"
+
+
+def test_report_into_a_folder_that_is_not_there(call, library, page):
+    out = library.folder / "no" / "report.html"
+    result = call("experiments", "report", "tiny", "--store", library.store, "--out", out)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"manyview: {out}: cannot be written: No such file or directory\n"
+
+
+def test_report_that_fails_leaves_the_old_one(call, library, page):
+    out = library.folder / "report.html"
+    out.write_text("old")
+    page.render = lambda summary: 1 / 0
+    assert call("experiments", "report", "tiny", "--store", library.store, "--out", out).exit_code == 1
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in library.folder.iterdir()) == ["report.html", "results.sqlite"]
+
+
+# export
+
+
+@pytest.mark.parametrize(
+    ("format", "begin"),
+    [
+        ("csv", "part,acc\n"),
+        ("latex", "\\begin{tabular}\n"),
+        ("markdown", "<!-- manyview experiments export tiny --store "),
+    ],
+)
+def test_export(call, library, format, begin):
+    words = ["experiments", "export", "tiny", "--store", library.store, "--format", format]
+    printed = call(*words)
+    assert printed.exit_code == 0
+    assert printed.stdout.startswith(begin)
+    out = library.folder / "out.txt"
+    assert call(*words, "--out", out).stdout == f"{out}\n"
+    assert out.read_text() == printed.stdout

@@ -1,0 +1,109 @@
+"""Datasets of experiments: every kind of source, absent files, and checksums that notice every change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from manyview import Views
+from manyview.datasets import load_digits_views, make_multiview
+from manyview.exceptions import DatasetError
+from manyview.experiments._data import facts, load
+
+
+def test_fetch(data_file, monkeypatch):
+    monkeypatch.setenv("MANYVIEW_DATA", str(data_file("MSRC-v5.mat").parent))
+    views = load({"fetch": "MSRC-v5"})
+    assert views.names == ("cm", "hog", "gist", "lbp", "cent")
+    assert facts("MSRC-v5", views).sorted_by_class
+
+
+def test_load_and_cut():
+    views = load({"load": "digits", "first": 50})
+    np.testing.assert_array_equal(views["pixels"], load_digits_views()["pixels"][:50])
+    assert not facts("digits", views).sorted_by_class
+
+
+def test_generate():
+    arguments = {"n_samples": 40, "n_clusters": 4, "random_state": 3}
+    plain = make_multiview(**arguments)
+    views = load({"generate": {**arguments, "dtype": "float32", "sorted": True}})
+    rows = np.argsort(plain.labels, kind="stable")
+    np.testing.assert_array_equal(views[0], plain[0][rows].astype(np.float32))
+    np.testing.assert_array_equal(views.labels, np.repeat(np.arange(4), 10))
+    assert facts("x", views).sorted_by_class
+    unsorted = load({"generate": arguments})
+    np.testing.assert_array_equal(unsorted[1], plain[1])
+    assert not facts("x", unsorted).sorted_by_class
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            {"fetch": "NUS-WIDE"},
+            r"^dataset not found: NUS-WIDE\. The data come from .* as NUS-WIDE\.mat, .*MANYVIEW_DATA",
+        ),
+        ({"load": "mnist"}, r"^dataset not found: MNIST63k\. Make MNIST63k\.npz from .*MANYVIEW_DATA"),
+    ],
+)
+def test_absent_file(source, text, monkeypatch, tmp_path):
+    monkeypatch.setenv("MANYVIEW_DATA", str(tmp_path))
+    with pytest.raises(DatasetError, match=text) as error:
+        load(source)
+    assert str(tmp_path) not in str(error.value)
+
+
+def test_facts():
+    views = Views([np.zeros((4, 2)), np.ones((4, 3))], names=["a", "b"], labels=["y", "x", "x", "y"])
+    found = facts("mine", views)
+    assert (found.name, found.n_samples, found.views) == ("mine", 4, (("a", 2), ("b", 3)))
+    assert found.classes.tolist() == [1, 0, 0, 1]
+    assert not found.sorted_by_class
+    assert facts("mine", views.take([1, 2, 0, 3])).sorted_by_class
+
+
+def test_facts_need_classes():
+    with pytest.raises(DatasetError, match="mine: has no known classes"):
+        facts("mine", Views([np.zeros((3, 1))]))
+
+
+def views_to_change():
+    table = sp.csr_array(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+    return Views([np.arange(6.0).reshape(2, 3), table], names=["a", "b"], labels=[0, 1])
+
+
+def changed_sparse(change):
+    views = views_to_change()
+    return replace(views, arrays=(views[0], change(views[1])))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(views_to_change(), names=("a", "c")),
+        replace(views_to_change(), labels=np.array([0, 0])),
+        replace(views_to_change(), arrays=(views_to_change()[0].astype(np.float32), views_to_change()[1])),
+        replace(views_to_change(), arrays=(np.nextafter(views_to_change()[0], 9), views_to_change()[1])),
+        replace(views_to_change(), arrays=(views_to_change()[0][:, ::-1], views_to_change()[1])),
+        replace(views_to_change(), present=np.array([[True, False], [True, True]])),
+        views_to_change().take([1, 0]),
+        changed_sparse(lambda table: table.toarray()),
+        changed_sparse(lambda table: table * 2),
+        changed_sparse(lambda table: table[:, [1, 0, 2]]),
+        changed_sparse(lambda table: sp.csr_array((table.data, table.indices, table.indptr), shape=(2, 4))),
+    ],
+    ids=["name", "class", "type", "value", "columns", "missing", "rows", "dense", "values", "places", "width"],
+)
+def test_fingerprint_notices_every_change(other):
+    assert facts("x", other).fingerprint != facts("x", views_to_change()).fingerprint
+
+
+def test_fingerprint_does_not_depend_on_how_the_values_are_stored():
+    expected = facts("x", views_to_change()).fingerprint
+    assert facts("x", changed_sparse(sp.csc_array)).fingerprint == expected
+    views = views_to_change()
+    assert facts("x", replace(views, arrays=(np.asfortranarray(views[0]), views[1]))).fingerprint == expected
