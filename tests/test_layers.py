@@ -14,6 +14,7 @@ ROOT = Path(manyview.__file__).parent
 # What each part may import from manyview, besides itself.
 ALLOWED = {
     "__main__": {"cli"},
+    "_colours": set(),
     "_memory": set(),
     "_optional": {"exceptions"},
     "_version": set(),
@@ -45,9 +46,10 @@ ALLOWED = {
         "views",
     },
     "audit": {"exceptions", "metrics", "views"},
-    "plot": {"_optional", "cluster", "exceptions", "graphs"},
+    "plot": {"_colours", "_optional", "cluster", "exceptions", "graphs"},
     "datasets": {"exceptions", "io", "views"},
-    "experiments": {"_memory", "_version", "audit", "cluster", "datasets", "exceptions", "graphs", "metrics", "views"},
+    "experiments": {"_memory", "_version", "cluster", "datasets", "exceptions", "graphs", "metrics", "views"},
+    "report": {"_colours", "_memory", "_version"},
     "cli": {"_version", "exceptions", "experiments", "metrics", "report"},
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from manyview._colours import TEN_COLOURS
 from manyview._optional import require
 from manyview.cluster import available_methods
 from manyview.exceptions import PlotError
@@ -16,10 +17,6 @@ from manyview.exceptions import PlotError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Ten colours that also people with a colour vision deficiency can tell apart (M. A. Petroff, 2021).
-_TEN_COLOURS = (
-    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
-)  # fmt: skip
 _GOLDEN_RATIO = 0.618034
 
 # Records and scores that are between 0 and 1 by nature.
@@ -74,15 +71,15 @@ def clusters(model: Any, labels: Any) -> tuple[list[str], np.ndarray]:
 
 def colours(n: int) -> np.ndarray:
     """RGB colours of ``n`` things, one row each; of more than ten, neighbours in the list are far apart in colour."""
-    if n <= len(_TEN_COLOURS):
-        return matplotlib_module("colors").to_rgba_array(_TEN_COLOURS[:n])[:, :3]
+    if n <= len(TEN_COLOURS):
+        return matplotlib_module("colors").to_rgba_array(TEN_COLOURS[:n])[:, :3]
     viridis = require("matplotlib", extra="plot", purpose="Drawing").colormaps["viridis"]
     return viridis(np.arange(n) * _GOLDEN_RATIO % 1)[:, :3]
 
 
 def horizontal_bars(ax: Axes, names: Sequence[str], values: np.ndarray) -> None:
     """A bar with its value for each name, the first on top."""
-    ax.barh(range(len(names)), values, color=_TEN_COLOURS[0])
+    ax.barh(range(len(names)), values, color=TEN_COLOURS[0])
     for i, value in enumerate(values):
         ax.text(max(value, 0), i, f" {value:.3f}", va="center")  # to the left of 0 are the names
     ax.set_yticks(range(len(names)), names)

@@ -1,0 +1,127 @@
+"""The frame of every report: style, scripts and the words and numbers that all pages share.
+
+A page is one file. Whatever comes from outside, such as names of views, is escaped by the templates.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from manyview._colours import TEN_COLOURS
+from manyview._memory import gib
+from manyview._version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SCORES = {
+    "acc": "ACC",
+    "nmi": "NMI",
+    "purity": "Purity",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f_score": "F-score",
+    "ari": "ARI",
+}
+"""What tables and axes call the scores of :mod:`manyview.metrics`."""
+
+_NOTHING = "–"
+
+
+def render_page(template: str, **content: Any) -> str:
+    """An HTML page from one of the templates that extend ``base.html``.
+
+    Parameters
+    ----------
+    template : str
+        Its file name.
+    **content
+        What the template asks for; one that asks for more is an error.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> page = render_page("base.html", title="<b> & co")
+    >>> page[:15], "&lt;b&gt; &amp; co" in page, "<b> & co" in page
+    ('<!doctype html>', True, False)
+    """
+    from plotly.offline import get_plotlyjs
+
+    return (
+        _templates()
+        .get_template(template)
+        .render(colours=TEN_COLOURS, plotly_js=get_plotlyjs(), version=__version__, **content)
+    )
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("manyview.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=number, duration=duration, memory=memory, p_value=p_value, score=score_name, quote=quote
+    )
+    return environment
+
+
+def number(value: float | None, digits: int = 3, sign: bool = False) -> str:
+    """A number for people, with a real minus; a dash if there is none.
+
+    Examples
+    --------
+    >>> number(0.12345), number(-0.5, 1), number(0.5, 1, sign=True), number(None)
+    ('0.123', '−0.5', '+0.5', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return _NOTHING
+    rounded = round(value, digits) + 0.0  # not -0.000
+    return f"{rounded:{'+' if sign and rounded else ''},.{digits}f}".replace("-", "−")
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the unit that people would use.
+
+    Examples
+    --------
+    >>> [duration(seconds) for seconds in (0.0123, 4.56, 75, 600, 9000, None)]
+    ['0.012 s', '4.6 s', '75 s', '10 min', '2.5 h', '–']
+    """
+    if seconds is None:
+        return _NOTHING
+    if seconds < 120:
+        return f"{seconds:.{3 if seconds < 1 else 1 if seconds < 10 else 0}f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def memory(size: float | None) -> str:
+    """A number of bytes for people."""
+    return _NOTHING if size is None else gib(size)
+
+
+def p_value(value: float | None) -> str:
+    """A p-value for people: three digits, and none that pretend to be exact.
+
+    Examples
+    --------
+    >>> p_value(0.0123), p_value(1e-9)
+    ('0.012', '< 0.001')
+    """
+    return "< 0.001" if value is not None and value < 0.001 else number(value)
+
+
+def score_name(name: str) -> str:
+    """What tables call a score."""
+    return SCORES.get(name, name)
