@@ -100,7 +100,7 @@ def test_run_stopped_says_how_to_go_on(call, library, monkeypatch):
 def test_show(call, library):
     result = call("experiments", "show", "tiny", "--store", library.store, "--part", "one")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("A tiny spec\n9 cells: 5 done, 2 memory, 1 time, 1 waiting\n")
+    assert result.stdout.startswith("A tiny spec\n9 cells: 5 done, 2 OM, 1 time limit, 1 not run yet\n")
     waiting = f"1 cells are waiting. Run them with: manyview experiments run tiny --store {library.store} --part one\n"
     assert result.stdout.endswith(waiting)
     ((spec, results),) = library.calls

@@ -155,18 +155,18 @@ def test_the_page_gives_the_verdicts_of_the_order_audit(everything):
         line[0]: line
         for line in markdown_tables(to_markdown(everything, COMMAND))["Does the order of the rows matter?"]
     }
-    assert lines["TBGL"][1:3] == ["**depends on the order**", "&lt; 0.001"]
+    assert lines["TBGL"][1:3] == ["**depends on the order of the rows, as its description says**", "&lt; 0.001"]
     assert lines["TBGL"][3].startswith("MSRC-v5: 1.000 → 0.700 (")
-    assert lines["MVSC"][1:3] == ["no dependence found", "1.000"]
+    assert lines["MVSC"][1:3] == ["no difference found", "1.000"]
 
 
 @pytest.mark.parametrize(
     ("flagged", "expected", "few", "verdict"),
     [
-        (True, False, False, "**depends on the order** (its description says: does not depend)"),
-        (False, True, False, "no dependence found (its description says: depends)"),
-        (False, True, True, "too few pairs to say (its description says: depends)"),
-        (False, False, True, "too few pairs to say"),
+        (True, False, False, "**depends on the order of the rows, which its description denies**"),
+        (False, True, False, "no difference found, though its description says that it depends on the order"),
+        (False, True, True, "too few pairs of runs to say: 9 are needed"),
+        (False, False, True, "too few pairs of runs to say: 9 are needed"),
     ],
 )
 def test_verdicts_that_differ_from_the_description_say_so(everything, flagged, expected, few, verdict):

@@ -190,7 +190,7 @@ def test_what_is_not_of_the_paper_has_a_label_and_no_published_column(page, summ
 def test_cells_without_a_result_say_why(page, summary):
     text = page(summary)
     shown = Page(text)
-    assert shown.line("ACC on MSRC", "Dense")[1:4] == ["OM", "OM", "waiting"]
+    assert shown.line("ACC on MSRC", "Dense")[1:4] == ["OM", "OM", "not run yet"]
     assert '<a href="#not-run" title="needs 38 GiB, 20 GiB free">OM</a>' in text
     assert '<abbr title="OM">OM</abbr>' in text
     assert shown.table("Fits without")[1:] == [
@@ -211,11 +211,11 @@ def test_cells_without_a_result_say_why(page, summary):
 @pytest.mark.parametrize(
     ("flagged", "dependent", "few", "verdict"),
     [
-        (True, True, False, "⚑ depends on row order, as its documentation says"),
-        (True, False, True, "⚑ depends on row order: not expected"),
-        (False, True, False, "no effect of row order found, though its documentation says that it depends on it"),
-        (False, False, False, "no effect of row order found"),
-        (False, True, True, "too few pairs of runs to tell, 9 are needed"),
+        (True, True, False, "⚑ depends on the order of the rows, as its description says"),
+        (True, False, True, "⚑ depends on the order of the rows, which its description denies"),
+        (False, True, False, "no difference found, though its description says that it depends on the order"),
+        (False, False, False, "no difference found"),
+        (False, True, True, "too few pairs of runs to say: 9 are needed"),
     ],
 )
 def test_the_audit_gives_a_verdict(page, summary, flagged, dependent, few, verdict):
@@ -318,7 +318,7 @@ def test_a_summary_without_results_says_so(page, nothing_run):
     ):
         assert sentence in shown.text
     assert shown.figures() == []
-    assert shown.line("ACC on MSRC", "Tensor")[1:4] == ["0.985", "waiting", "waiting"]
+    assert shown.line("ACC on MSRC", "Tensor")[1:4] == ["0.985", "not run yet", "not run yet"]
 
 
 def test_a_summary_without_parts_says_so(page, nothing_run):

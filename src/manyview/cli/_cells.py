@@ -15,13 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview.cli._text import printable
+from manyview.experiments.wording import STATUS_NAMES
 
 Json = dict[str, Any]
-
-COLUMNS = {"published": "published", "file-order": "file order", "shuffled": "shuffled"}
-"""The results of a line, and what a heading calls them."""
-SHORT = {"failed": "error", "memory": "memory", "time": "time", "absent": "no data", "waiting": "waiting"}
-"""What a place says that has no score."""
 
 
 def words(text: object, style: str = "") -> Text:
@@ -54,7 +50,7 @@ def result_text(result: Json | None, score: str, *, best: bool = False) -> Text:
     if result["status"] == "done":
         return Text("-")
     published = result["reason"] if result.get("reason", "").isupper() else None  # such as the paper's OM
-    return words(published or SHORT[result["status"]], "dim")
+    return words(published or STATUS_NAMES[result["status"]], "dim")
 
 
 def reasons(results: Iterable[tuple[str, str, Json]]) -> list[Text]:

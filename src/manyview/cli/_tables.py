@@ -13,8 +13,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from manyview.cli._cells import COLUMNS, SHORT, Json, new_table, reasons, result_text, titled, words
+from manyview.cli._cells import Json, new_table, reasons, result_text, titled, words
 from manyview.cli._verdicts import order_audit_tables, ranking_tables
+from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES
 
 USUAL_SCORES = ("acc", "nmi")
 NAME_WIDTH, SCORE_WIDTH = 16, 13
@@ -85,7 +86,8 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
 
 
 def _cells(cells: Json) -> Text:
-    counts = [f"{cells[status]} {SHORT.get(status, status)}" for status in cells if status != "asked" and cells[status]]
+    found = {STATUS_NAMES.get(status, status): count for status, count in cells.items() if status != "asked" and count}
+    counts = [f"{count} {name}" for name, count in found.items()]
     return words(f"{cells['asked']} cells: {', '.join(counts)}" if counts else "no cells")
 
 
@@ -93,19 +95,19 @@ def _score_tables(part: Json, scores: Sequence[str], width: int) -> list[Rendera
     """One table per dataset, or several where the scores do not fit side by side."""
     pieces: list[RenderableType] = []
     for table in part["tables"]:
-        columns = [column for column in COLUMNS if any(row[column] is not None for row in table["rows"])]
+        columns = [column for column in COLUMN_NAMES if any(row[column] is not None for row in table["rows"])]
         each = max(1, (width - NAME_WIDTH) // max(1, SCORE_WIDTH * len(columns)))
         for start in range(0, len(scores), each):
             pieces += _score_table(table, columns, scores[start : start + each])
         measured = [column for column in columns if column != "published"]
-        results = [(row["name"], COLUMNS[column], row[column]) for row in table["rows"] for column in measured]
+        results = [(row["name"], COLUMN_NAMES[column], row[column]) for row in table["rows"] for column in measured]
         pieces += reasons((name, order, found) for name, order, found in results if found is not None)
     notes = {row["name"]: row["note"] for table in part["tables"] for row in table["rows"] if row["note"]}
     return [*pieces, *(words(f"{name}: {note}", "dim") for name, note in notes.items())]
 
 
 def _score_table(table: Json, columns: Sequence[str], scores: Sequence[str]) -> list[RenderableType]:
-    headings = [(f"{score}\n{COLUMNS[column]}", True) for score in scores for column in columns]
+    headings = [(f"{score}\n{COLUMN_NAMES[column]}", True) for score in scores for column in columns]
     printed = new_table(("method", False), *headings)
     for row in table["rows"]:
         cells = [
@@ -129,13 +131,15 @@ def _sweep_tables(part: Json, scores: Sequence[str]) -> list[RenderableType]:
             pieces += titled(title, _sweep_table(part["axis"]["name"], curves, score))
         if dataset in part["stated"]:
             pieces.append(words(f"best in the paper: {part['axis']['name']} = {part['stated'][dataset]}"))
-        results = [(curve["row"], COLUMNS[curve["protocol"]], point) for curve in curves for point in curve["points"]]
-        pieces += reasons(results)
+        pieces += reasons(
+            (curve["row"], COLUMN_NAMES[curve["protocol"]], point) for curve in curves for point in curve["points"]
+        )
     return pieces
 
 
 def _sweep_table(axis: str, curves: Sequence[Json], score: str) -> Table:
-    printed = new_table((axis, True), *((f"{curve['row']}\n{COLUMNS[curve['protocol']]}", True) for curve in curves))
+    headings = [f"{curve['row']}\n{COLUMN_NAMES[curve['protocol']]}" for curve in curves]
+    printed = new_table((axis, True), *((heading, True) for heading in headings))
     points = [{point["x"]: point for point in curve["points"]} for curve in curves]
     best = [max(own.values(), key=lambda point: _mean(point, score)) for own in points]
     for x in sorted({x for own in points for x in own}):
@@ -179,7 +183,7 @@ def _graph_table(part: Json) -> list[RenderableType]:
     printed = new_table(("dataset", False), ("method", False), ("rows in", False), ("acc", True), ("graphs", False))
     shown: dict[tuple[Any, ...], list[str]] = {}
     for picture in part["pictures"]:
-        key = (picture["dataset"], picture["row"], COLUMNS[picture["protocol"]], f"{picture['acc']:.3f}")
+        key = (picture["dataset"], picture["row"], COLUMN_NAMES[picture["protocol"]], f"{picture['acc']:.3f}")
         shown.setdefault(key, []).append(picture["name"])
     for key, names in shown.items():
         printed.add_row(*(words(value) for value in key), words(", ".join(names)))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from manyview.cli._cells import COLUMNS, Json, new_table, titled, words
+from manyview.cli._cells import Json, new_table, titled, words
+from manyview.experiments.wording import COLUMN_NAMES, probability, verdict
 
 
 def order_audit_tables(audit: Sequence[Json]) -> list[RenderableType]:
@@ -18,7 +19,7 @@ def order_audit_tables(audit: Sequence[Json]) -> list[RenderableType]:
     numbers = ("pairs", "acc\nfile\norder", "acc\nshuffled", "change", "p", "ARI")
     details = new_table(("method", False), ("dataset", False), *((heading, True) for heading in numbers))
     for line in audit:
-        verdicts.add_row(words(line["row"]), _verdict(line), _p_value(line["p_value"]))
+        verdicts.add_row(words(line["row"]), _verdict(line), probability(line["p_value"]))
         for number, found in enumerate(line["datasets"]):
             details.add_row(
                 words("" if number else line["row"]),
@@ -27,7 +28,7 @@ def order_audit_tables(audit: Sequence[Json]) -> list[RenderableType]:
                 f"{found['file_order']:.3f}",
                 f"{found['shuffled']:.3f}",
                 f"{found['shuffled'] - found['file_order']:+.3f}",
-                _p_value(found["p_value"]),
+                probability(found["p_value"]),
                 f"{found['agreement']:.3f}",
             )
     return [
@@ -39,17 +40,13 @@ def order_audit_tables(audit: Sequence[Json]) -> list[RenderableType]:
 
 
 def _verdict(line: Json) -> Text:
-    if line["flagged"]:
-        known = "" if line["order_dependent"] else ", unlike its facts say"
-        return Text(f"depends on the order of rows{known}", style="red")
-    if line["too_few_pairs"]:
-        return Text(f"too few pairs to tell: {line['pairs_needed']} are needed", style="yellow")
-    return Text("no difference found" + (", though its facts know of one" if line["order_dependent"] else ""))
+    style = "red" if line["flagged"] else "yellow" if line["too_few_pairs"] else ""
+    return Text(verdict(line), style=style)
 
 
 def ranking_tables(ranking: Json) -> list[RenderableType]:
     """Order the methods by their mean rank over datasets."""
-    order = COLUMNS[ranking["protocol"]]
+    order = COLUMN_NAMES[ranking["protocol"]]
     pieces: list[RenderableType] = [Text(), words(f"ranking by {ranking['score']}, rows {order}", "bold")]
     if ranking["methods"]:
         datasets = ranking["datasets"]
@@ -72,11 +69,5 @@ def _difference(ranking: Json) -> list[Text]:
         return []
     text = f"critical difference of mean ranks at {ranking['alpha']:g}: {ranking['critical_difference']:.2f}"
     if ranking["friedman_p"] is not None:
-        text += f"; p of Friedman's test: {_p_value(ranking['friedman_p'])}"
+        text += f"; p of Friedman's test: {probability(ranking['friedman_p'])}"
     return [words(text), *(words(f"not told apart: {', '.join(group)}") for group in ranking["groups"])]
-
-
-def _p_value(p: float | None) -> str:
-    if p is None:
-        return "-"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -179,7 +179,7 @@ def report(
     summary = _summary(spec, store, parts, seeds)
     from manyview.report.experiments import render
 
-    write_whole(out, render(summary))
+    write_whole(out, render(summary, store=str(store)))
     print(out)
 
 

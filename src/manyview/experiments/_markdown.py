@@ -10,7 +10,7 @@ from manyview.experiments._markdown_comparisons import order_audit_section, rank
 from manyview.experiments._markdown_parts import escape, markdown_table, part_sections
 from manyview.experiments._model import ABSENT, PROTOCOLS
 from manyview.experiments._outcomes import WAITING
-from manyview.experiments._wording import COLUMN_NAMES, USUAL_RUNS, first_sentence
+from manyview.experiments.wording import COLUMN_NAMES, USUAL_RUNS, first_sentence
 
 _GUIDE = f"""\
 ## How to read the tables

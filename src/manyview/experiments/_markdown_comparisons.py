@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from manyview.experiments._markdown_parts import markdown_table
-from manyview.experiments._wording import SCORE_NAMES, number, probability
 from manyview.experiments.statistics import ALPHA
+from manyview.experiments.wording import number, probability, verdict
+from manyview.metrics import SCORE_TITLES
 
 
 def order_audit_section(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -27,7 +28,7 @@ def order_audit_section(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         [
             (
                 line["row"],
-                _verdict(line),
+                f"**{verdict(line)}**" if line["flagged"] else verdict(line),
                 probability(line["p_value"]),
                 "; ".join(
                     f"{found['dataset']}: {number(found['file_order'])} → {number(found['shuffled'])} "
@@ -40,18 +41,6 @@ def order_audit_section(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
 
 
-def _verdict(line: Mapping[str, Any]) -> str:
-    if line["flagged"]:
-        verdict = "**depends on the order**"
-    elif line["too_few_pairs"]:
-        verdict = "too few pairs to say"
-    else:
-        verdict = "no dependence found"
-    if line["flagged"] != line["order_dependent"]:
-        verdict += f" (its description says: {'depends' if line['order_dependent'] else 'does not depend'})"
-    return verdict
-
-
 def ranking_section(ranking: Mapping[str, Any]) -> Iterator[str]:
     yield "## Ranking on shuffled rows"
     methods, datasets = ranking["methods"], ranking["datasets"]
@@ -59,7 +48,7 @@ def ranking_section(ranking: Mapping[str, Any]) -> Iterator[str]:
         yield "There are not enough results on shuffled rows to rank methods."
     else:
         yield (
-            f"Mean rank by {SCORE_NAMES[ranking['score']]} on shuffled rows; 1 is the best. Compared: {len(methods)} "
+            f"Mean rank by {SCORE_TITLES[ranking['score']]} on shuffled rows; 1 is the best. Compared: {len(methods)} "
             f"methods on {', '.join(datasets)}. Equal scores share their ranks. A method that ran out of memory or "
             "time, or failed, has the last rank there."
         )

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from manyview.experiments._model import DONE
-from manyview.experiments._wording import (
+from manyview.experiments.wording import (
     COLUMN_NAMES,
-    SCORE_NAMES,
     columns_of,
     mean_and_deviation_text,
     number,
@@ -16,6 +15,7 @@ from manyview.experiments._wording import (
     short_reason,
     title_of,
 )
+from manyview.metrics import SCORE_TITLES
 
 GLANCE = ("acc", "nmi")
 """The scores of the tables; the others are in the CSV file."""
@@ -47,7 +47,7 @@ def _tables(part: Mapping[str, Any]) -> Iterator[str]:
         columns = columns_of(table)
         yield f"### {title_of(table)}"
         yield markdown_table(
-            ["method", *(f"{SCORE_NAMES[score]}, {COLUMN_NAMES[column]}" for score in scores for column in columns)],
+            ["method", *(f"{SCORE_TITLES[score]}, {COLUMN_NAMES[column]}" for score in scores for column in columns)],
             [
                 [
                     row["name"],
@@ -88,7 +88,7 @@ def _curves(part: Mapping[str, Any]) -> Iterator[str]:
         yield markdown_table(
             [
                 part["axis"]["label"],
-                *(f"{SCORE_NAMES[score]}, {COLUMN_NAMES[curve['protocol']]}" for score in scores for curve in curves),
+                *(f"{SCORE_TITLES[score]}, {COLUMN_NAMES[curve['protocol']]}" for score in scores for curve in curves),
             ],
             [
                 [f"{x:g}", *(_point(points.get(x), score) for score in scores for points in at)]

@@ -12,6 +12,7 @@ from manyview.graphs.picture import binned, places
 from manyview.views import Views
 
 LEARNED = "learned"
+COMPONENTS = "components"
 _NEIGHBORS = 10  # the paper's, and TBGL's default
 _MOST_PIXELS = 210
 
@@ -26,7 +27,7 @@ def graph_pictures(model: Any, views: Views, classes: np.ndarray) -> dict[str, n
     Parameters
     ----------
     model : fitted estimator
-        With ``anchor_indices_`` and ``consensus_graph_``.
+        With ``anchor_indices_`` and ``consensus_graph_``, perhaps ``component_graph_``.
     views : Views
         What it was fitted on.
     classes : ndarray of int, shape (n_samples,)
@@ -35,7 +36,8 @@ def graph_pictures(model: Any, views: Views, classes: np.ndarray) -> dict[str, n
     Returns
     -------
     dict of ndarray
-        Images with values from 0 to 1, by the name of the view; the learned one is called "learned".
+        Images with values from 0 to 1, by the name of the view; the learned one is called "learned", and the one that
+        clusters are read off "components", where these two differ.
     """
     anchors = model.anchor_indices_
     graphs = {}
@@ -43,6 +45,8 @@ def graph_pictures(model: Any, views: Views, classes: np.ndarray) -> dict[str, n
         scaled = SCALERS["max"](view)
         graphs[name] = bipartite_graph(scaled, scaled[anchors], min(_NEIGHBORS, len(anchors) - 1))
     graphs[LEARNED] = model.consensus_graph_
+    if hasattr(model, "component_graph_"):
+        graphs[COMPONENTS] = model.component_graph_
     return {name: _picture(sp.coo_array(graph), classes, classes[anchors]) for name, graph in graphs.items()}
 
 

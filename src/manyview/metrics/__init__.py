@@ -7,6 +7,7 @@ n x n or classes x clusters exists.
 
 from manyview.metrics.matching import match_labels
 from manyview.metrics.scores import (
+    SCORE_TITLES,
     SCORES,
     PairScores,
     accuracy,
@@ -20,6 +21,7 @@ from manyview.metrics.table import Contingency, contingency
 
 __all__ = [
     "SCORES",
+    "SCORE_TITLES",
     "Contingency",
     "PairScores",
     "accuracy",

@@ -22,6 +22,9 @@ from manyview.metrics.table import Contingency, contingency
 SCORES = ("acc", "nmi", "purity", "precision", "recall", "f_score", "ari")
 """The names of the seven scores, in the order in which they are always printed."""
 
+SCORE_TITLES = dict(zip(SCORES, ("ACC", "NMI", "Purity", "Precision", "Recall", "F-score", "ARI"), strict=True))
+"""What tables and figures call them."""
+
 _AVERAGES: dict[str, Callable[[float, float], float]] = {
     "arithmetic": lambda a, b: (a + b) / 2,
     "geometric": lambda a, b: sqrt(a * b),

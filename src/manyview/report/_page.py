@@ -13,20 +13,10 @@ from typing import TYPE_CHECKING, Any
 from manyview._colours import TEN_COLOURS
 from manyview._memory import gib
 from manyview._version import __version__
+from manyview.metrics import SCORE_TITLES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-SCORES = {
-    "acc": "ACC",
-    "nmi": "NMI",
-    "purity": "Purity",
-    "precision": "Precision",
-    "recall": "Recall",
-    "f_score": "F-score",
-    "ari": "ARI",
-}
-"""What tables and axes call the scores of :mod:`manyview.metrics`."""
 
 _NOTHING = "–"
 
@@ -124,4 +114,4 @@ def p_value(value: float | None) -> str:
 
 def score_name(name: str) -> str:
     """What tables call a score."""
-    return SCORES.get(name, name)
+    return SCORE_TITLES.get(name, name)

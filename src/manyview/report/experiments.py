@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, verdict
 from manyview.report import figures
 from manyview.report._figure import Figure
 from manyview.report._page import render_page
 from manyview.report._picture import picture_address
-from manyview.report.figures import ORDERS
 
 _MEASURED = ("file-order", "shuffled")
-_SHORT = {"memory": "OM", "time": "time", "failed": "failed", "absent": "no data", "waiting": "waiting"}
 _ENDS = {
     "memory": "out of memory (OM)",
     "time": "time limit",
@@ -21,14 +20,6 @@ _ENDS = {
     "part": "not all runs ended",
 }
 """How fits ended that have no scores, as tables and as sentences call it."""
-
-_VERDICTS = {
-    (True, True): "depends on row order, as its documentation says",
-    (True, False): "depends on row order: not expected",
-    (False, True): "no effect of row order found, though its documentation says that it depends on it",
-    (False, False): "no effect of row order found",
-}
-"""Of the order audit: by whether the method is flagged, and whether it is said to depend on row order."""
 
 
 def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
@@ -71,8 +62,8 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
         ranks=figures.ranks(ranking) if ranking["methods"] else None,
         costs=_costs(summary["scatter"]),
         not_run=_not_run(summary["parts"]),
-        orders=ORDERS,
-        short=_SHORT,
+        orders=COLUMN_NAMES,
+        short=STATUS_NAMES,
         ends=_ENDS,
         store=store,
     )
@@ -90,7 +81,7 @@ def _tables(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]
 def _table(table: Mapping[str, Any], scores: Sequence[str], generated: bool) -> dict[str, Any]:
     """A table of one dataset: its columns, and for each score the lines with their marks."""
     comparable = not (generated or table["stand_in_for"])
-    columns = [order for order in ORDERS if order != "published" or comparable]
+    columns = [order for order in COLUMN_NAMES if order != "published" or comparable]
     return {
         **table,
         "generated": generated,
@@ -194,12 +185,8 @@ def _costs(scatter: Sequence[Mapping[str, Any]]) -> list[tuple[str, Figure]]:
 
 def _audit_line(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the order audit, with its verdict and the dataset where shuffling changes most."""
-    if _is_unsure(line):
-        verdict = f"too few pairs of runs to tell, {line['pairs_needed']} are needed"
-    else:
-        verdict = _VERDICTS[line["flagged"], line["order_dependent"]]
     most = max(line["datasets"], key=lambda dataset: abs(dataset["difference"]), default=None)
-    return {**line, "verdict": verdict, "most": most}
+    return {**line, "verdict": verdict(line), "most": most}
 
 
 def _is_unsure(line: Mapping[str, Any]) -> bool:
@@ -237,10 +224,10 @@ def _outcomes(part: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[
     for table in part.get("tables", ()):
         for row in table["rows"]:
             for order in _MEASURED:
-                yield table["dataset"], row["name"], ORDERS[order], row[order]
+                yield table["dataset"], row["name"], COLUMN_NAMES[order], row[order]
     for curve in part.get("curves", ()):
         for point in curve["points"]:
-            where = f"{ORDERS[curve['protocol']]}, {part['axis']['name']} = {point['x']:g}"
+            where = f"{COLUMN_NAMES[curve['protocol']]}, {part['axis']['name']} = {point['x']:g}"
             yield curve["dataset"], curve["row"], where, point
     for line in part.get("growth", ()):
         for point in line["points"]:

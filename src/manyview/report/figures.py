@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from manyview.experiments.wording import COLUMN_NAMES
 from manyview.report._figure import Figure, figure, logarithmic, marker, note, plain, series
 from manyview.report._page import duration, memory, number, score_name
-
-ORDERS = {"published": "published", "file-order": "file order", "shuffled": "shuffled"}
-"""Where a value comes from: the paper, or our runs with the rows in one of two orders."""
 
 _SYMBOLS = {"file-order": "square", "shuffled": "circle"}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -47,7 +45,7 @@ def sweep(
     rows = list(dict.fromkeys(curve["row"] for curve in curves))
     data, described, lowest = [], [], 0.0
     for curve in curves:
-        order, name = curve["protocol"], f"{curve['row']}, {ORDERS[curve['protocol']]}"
+        order, name = curve["protocol"], f"{curve['row']}, {COLUMN_NAMES[curve['protocol']]}"
         done = [(point["x"], point["scores"][score]) for point in curve["points"] if score in point.get("scores", {})]
         means, deviations = [value["mean"] for _, value in done], [value["std"] or 0 for _, value in done]
         lowest = min([lowest, *(mean - std for mean, std in zip(means, deviations, strict=True))])

@@ -9,17 +9,6 @@ from manyview.experiments._model import ABSENT, DONE, FAILED, FILE_ORDER, MEMORY
 from manyview.experiments._outcomes import WAITING
 from manyview.experiments._tables import COLUMNS, DIGITS, PUBLISHED
 
-SCORE_NAMES = {
-    "acc": "ACC",
-    "nmi": "NMI",
-    "purity": "Purity",
-    "precision": "PRE",
-    "recall": "REC",
-    "f_score": "F-score",
-    "ari": "ARI",
-}
-"""What tables call the scores."""
-
 COLUMN_NAMES = {PUBLISHED: "published", FILE_ORDER: "file order", SHUFFLED: "shuffled"}
 """What tables call their columns, and texts the order of the rows."""
 
@@ -76,3 +65,14 @@ def mean_and_deviation_text(result: Mapping[str, Any] | None, score: str, plus_m
 def runs_text(result: Mapping[str, Any]) -> str:
     """The number of runs in brackets, if it is known and not the usual one."""
     return f" ({result['runs']})" if result["runs"] not in (None, USUAL_RUNS) else ""
+
+
+def verdict(line: Mapping[str, Any]) -> str:
+    """What the order audit says about a method."""
+    if line["flagged"]:
+        as_described = "as its description says" if line["order_dependent"] else "which its description denies"
+        return f"depends on the order of the rows, {as_described}"
+    if line["too_few_pairs"]:
+        return f"too few pairs of runs to say: {line['pairs_needed']} are needed"
+    denied = ", though its description says that it depends on the order" if line["order_dependent"] else ""
+    return f"no difference found{denied}"
