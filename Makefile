@@ -1,9 +1,11 @@
 # `make demo` and `make test` are all a newcomer needs: each makes .venv first and installs the pinned versions once.
 PYTHON ?= python3
 BIN := .venv/bin
+# In two processes; those that want quiet can call pytest themselves.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all lint benchmark peers missing clean
+.PHONY: help demo quick test test-all lint benchmark peers missing clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,11 +23,16 @@ help: ## show this list
 demo: .venv/core ## cluster scikit-learn's digits, described in five ways, and print the scores
 	$(BIN)/python examples/digits.py
 
+quick: .venv/core ## all methods in file order and shuffled, in a few minutes; ends with the path of a report
+	mkdir -p output
+	$(BIN)/manyview experiments run quick --store output/quick.sqlite
+	$(BIN)/manyview experiments report quick --store output/quick.sqlite --out output/quick.html
+
 test: .venv/dev ## run the test suite
-	$(BIN)/python -m pytest -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 test-all: .venv/dev ## run the test suite with the slow tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff check .

@@ -188,6 +188,17 @@ def test_the_page_ranks_whoever_wins(everything):
     assert "- s-CLR (X1): uses a single view\n- Caltech101-20: nothing has run on it" in page
 
 
+def test_the_page_tells_time_and_memory(everything):
+    everything["scatter"] = [
+        {"dataset": "A", "row": "MVSC", "seconds": 1.2345, "peak_bytes": 3 * 2**20},
+        {"dataset": "B", "row": "TBGL", "seconds": 12.0, "peak_bytes": None},
+        {"dataset": "A", "row": "TBGL", "seconds": None, "peak_bytes": None},
+    ]
+    table = markdown_tables(to_markdown(everything, COMMAND))["Time and memory of a fit"]
+    assert table[0] == ["method", "A", "B"]
+    assert table[2:] == [["MVSC", "1.23 / 3 MiB", "–"], ["TBGL", "–", "12"]]
+
+
 def test_the_page_ends_with_what_did_not_run(everything):
     end = to_markdown(everything, COMMAND).split("## What did not run, and why")[1]
     assert "- Caltech101-20: dataset not found: put Caltech101-20.mat into MANYVIEW_DATA." in end

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from manyview._memory import gib
-from manyview.experiments._markdown_comparisons import order_audit_section, ranking_section
+from manyview.experiments._markdown_comparisons import cost_section, order_audit_section, ranking_section
 from manyview.experiments._markdown_parts import escape, markdown_table, part_sections
 from manyview.experiments._model import ABSENT, PROTOCOLS
 from manyview.experiments._outcomes import WAITING
@@ -57,6 +57,7 @@ def to_markdown(summary: Mapping[str, Any], command: str) -> str:
         *(section for part in summary["parts"] for section in part_sections(part)),
         *order_audit_section(summary["order_audit"]),
         *ranking_section(summary["ranking"]),
+        *cost_section(summary["scatter"]),
         *_not_run(summary),
     ]
     return "\n\n".join(sections) + "\n"

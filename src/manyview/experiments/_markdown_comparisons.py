@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from manyview._memory import gib
 from manyview.experiments._markdown_parts import markdown_table
 from manyview.experiments.statistics import ALPHA
 from manyview.experiments.wording import number, probability, verdict
@@ -74,6 +75,28 @@ def ranking_section(ranking: Mapping[str, Any]) -> Iterator[str]:
         yield "Not in the ranking:\n\n" + "\n".join(
             f"- {', '.join(names)}: {reason}" for reason, names in left_out.items()
         )
+
+
+def cost_section(scatter: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not scatter:
+        return
+    datasets, methods = (list(dict.fromkeys(point[name] for point in scatter)) for name in ("dataset", "row"))
+    found = {(point["row"], point["dataset"]): point for point in scatter}
+    yield "## Time and memory of a fit"
+    yield (
+        "Seconds / memory beyond that of program and data, rows shuffled: medians over runs that had other fits beside "
+        "them on the same machine, each with one thread; compiling is left out."
+    )
+    yield markdown_table(
+        ["method", *datasets],
+        [[method, *(_cost(found.get((method, dataset))) for dataset in datasets)] for method in methods],
+    )
+
+
+def _cost(point: Mapping[str, Any] | None) -> str:
+    if point is None or point["seconds"] is None:
+        return "–"
+    return f"{point['seconds']:.3g}" + ("" if point["peak_bytes"] is None else f" / {gib(point['peak_bytes'])}")
 
 
 def _failed(ranking: Mapping[str, Any], name: str, dataset: str) -> str:
