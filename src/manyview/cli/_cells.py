@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview.cli._text import printable
-from manyview.experiments.wording import STATUS_NAMES
+from manyview.experiments.wording import STATUS_NAMES, mean_and_deviation_text
 
 Json = dict[str, Any]
 
@@ -43,10 +43,8 @@ def result_text(result: Json | None, score: str, *, best: bool = False) -> Text:
     """Mean and deviation of a score, or in a word why there is none."""
     if result is None:
         return Text("-")
-    if score in result.get("scores", {}):
-        found = result["scores"][score]
-        deviation = "" if found["std"] is None else f"±{found['std']:.3f}"
-        return Text(f"{found['mean']:.3f}{deviation}", style="bold" if best else "")
+    if (text := mean_and_deviation_text(result, score, "±")) is not None:
+        return Text(text, style="bold" if best else "")
     if result["status"] == "done":
         return Text("-")
     published = result["reason"] if result.get("reason", "").isupper() else None  # such as the paper's OM

@@ -84,8 +84,8 @@ class Outcomes:
             "seconds": float(np.median(seconds)) if seconds else None,
             "peak_bytes": int(np.median(peaks)) if peaks else None,
         }
-        if len(done) < len(cells):
-            found["reason"] = self._missing_runs(cells)
+        if without := [cell for cell in cells if self.status(cell) not in (DONE, WAITING)]:
+            found["reason"] = self._failures(without, len(cells))
         return found
 
     def without_result(self, cells: Sequence[Cell]) -> dict[str, Any]:
@@ -96,15 +96,11 @@ class Outcomes:
         (status, reason), _ = Counter((result.status, result.reason) for result in ended).most_common(1)[0]
         return {"status": status, "reason": reason}
 
-    def _missing_runs(self, cells: Sequence[Cell]) -> str:
-        """How many seeds have no labels, and why: "2 of 20 runs did not end: 2 x time limit of 600 s"."""
-        reasons = Counter(self._reason(cell) for cell in cells if self.status(cell) != DONE)
+    def _failures(self, cells: Sequence[Cell], asked: int) -> str:
+        """How many seeds ended without labels, and why: "2 of 20 runs did not end: 2 x time limit of 600 s"."""
+        reasons = Counter(result.reason for result in map(self.__getitem__, cells) if result is not None)
         why = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common())
-        return f"{reasons.total()} of {len(cells)} runs did not end: {why}"
-
-    def _reason(self, cell: Cell) -> str:
-        result = self[cell]
-        return "not run yet" if result is None else result.reason
+        return f"{len(cells)} of {asked} runs did not end: {why}"
 
 
 def mean_and_deviation(values: Sequence[float]) -> dict[str, float]:

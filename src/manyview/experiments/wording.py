@@ -54,12 +54,12 @@ def probability(value: float | None) -> str:
     return "< 0.001" if value is not None and value < 0.001 else number(value)
 
 
-def mean_and_deviation_text(result: Mapping[str, Any] | None, score: str, plus_minus: str = "±") -> str | None:
+def mean_and_deviation_text(result: Mapping[str, Any] | None, score: str, plus_minus: str = " ± ") -> str | None:
     """Such as "0.995 ± 0.000", without a deviation of a single run; None if the result has no such score."""
     if result is None or result["status"] != DONE or score not in result["scores"]:
         return None
     mean, std = result["scores"][score]["mean"], result["scores"][score]["std"]
-    return number(mean) if std is None or result["runs"] == 1 else f"{number(mean)} {plus_minus} {number(std)}"
+    return number(mean) if std is None or result["runs"] == 1 else f"{number(mean)}{plus_minus}{number(std)}"
 
 
 def runs_text(result: Mapping[str, Any]) -> str:
