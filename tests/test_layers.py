@@ -48,7 +48,7 @@ ALLOWED = {
     "audit": {"exceptions", "metrics", "views"},
     "plot": {"_colours", "_optional", "cluster", "exceptions", "graphs"},
     "datasets": {"exceptions", "io", "views"},
-    "experiments": {"_memory", "_version", "cluster", "datasets", "exceptions", "graphs", "metrics", "views"},
+    "experiments": {"_memory", "_version", "cluster", "datasets", "exceptions", "graphs", "io", "metrics", "views"},
     "report": {"_colours", "_memory", "_version", "experiments", "metrics"},
     "cli": {"_version", "exceptions", "experiments", "metrics", "report"},
 }

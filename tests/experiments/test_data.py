@@ -21,6 +21,14 @@ def test_fetch(data_file, monkeypatch):
     assert facts("MSRC-v5", views).sorted_by_class
 
 
+def test_read(tmp_path):
+    path = tmp_path / "mine.npz"
+    np.savez(path, view0=np.eye(4), view1=np.ones((4, 2)), labels=[0, 0, 1, 1])
+    views = load({"read": str(path)})
+    np.testing.assert_array_equal(views[0], np.eye(4))
+    assert facts("mine", views).sorted_by_class
+
+
 def test_load_and_cut():
     views = load({"load": "digits", "first": 50})
     np.testing.assert_array_equal(views["pixels"], load_digits_views()["pixels"][:50])
@@ -47,6 +55,7 @@ def test_generate():
             {"fetch": "NUS-WIDE"},
             r"^dataset not found: NUS-WIDE\. The data come from .* as NUS-WIDE\.mat, .*MANYVIEW_DATA",
         ),
+        ({"read": "none.npz"}, r"^dataset not found: there is no file none\.npz\. Paths are seen from"),
         ({"load": "mnist"}, r"^dataset not found: MNIST63k\. Make MNIST63k\.npz from .*MANYVIEW_DATA"),
     ],
 )

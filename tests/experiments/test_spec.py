@@ -284,7 +284,7 @@ def test_stand_in_has_no_published_row(written):
     [
         ('load = "digit"', r"\[dataset 'mine'\] load: expected one of digits, mnist; got 'digit'"),
         ("generate = { n_sample = 3 }", r"\[dataset 'mine'\.generate\] n_sample: .* Did you mean 'n_samples'"),
-        ("first = 3", r"\[dataset 'mine'\] name: expected exactly one of the keys fetch, load and generate"),
+        ("first = 3", r"\[dataset 'mine'\] name: expected exactly one of the keys fetch, load, read and generate"),
     ],
 )
 def test_dataset_of_ones_own(written, keys, message):

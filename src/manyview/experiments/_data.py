@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from manyview.datasets import (
 from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST_FILE
 from manyview.exceptions import DatasetError
 from manyview.experiments._model import DatasetFacts
+from manyview.io import read_views
 from manyview.views import Views
 
 LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist": load_mnist_views}
@@ -33,7 +35,7 @@ def load(source: Mapping[str, Any]) -> Views:
     Parameters
     ----------
     source : dict
-        ``{"fetch": name}``, ``{"load": name}`` or ``{"generate": {...}}``, see
+        ``{"fetch": name}``, ``{"load": name}``, ``{"read": path}`` or ``{"generate": {...}}``, see
         :class:`~manyview.experiments._model.Dataset`. Besides the arguments of
         :func:`~manyview.datasets.make_multiview`, ``generate`` may have ``dtype`` ("float32") and ``sorted``: whether
         to sort the samples by class, like most benchmark files. With ``{"first": n}`` beside it, only so many rows.
@@ -60,6 +62,8 @@ def _load_all(source: Mapping[str, Any]) -> Views:
         return _generate(**source["generate"])
     if "load" in source:
         return LOADERS[source["load"]]()
+    if "read" in source:
+        return read_views(source["read"])
     return fetch_dataset(source["fetch"], download_if_missing=False)
 
 
@@ -74,6 +78,8 @@ def why_absent(source: Mapping[str, Any]) -> str | None:
     """
     if source.get("load") == "mnist" and not (data_folder() / MNIST_FILE).is_file():
         return f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}"
+    if "read" in source and not Path(source["read"]).exists():
+        return f"dataset not found: there is no file {source['read']}. Paths are seen from the folder you are in."
     if "fetch" not in source:
         return None
     info = dataset_info(source["fetch"])

@@ -32,7 +32,8 @@ class Dataset:
         What tables call it.
     source : dict
         ``{"fetch": name}`` of :func:`manyview.datasets.fetch_dataset`, ``{"load": name}`` of a loader of
-        :mod:`manyview.datasets`, or ``{"generate": {...}}``, arguments of
+        :mod:`manyview.datasets`, ``{"read": path}`` of a file with views and classes for
+        :func:`manyview.read_views`, or ``{"generate": {...}}``, arguments of
         :func:`manyview.datasets.make_multiview`. With ``"first": n`` beside it, only the first rows.
     stand_in_for : str, optional
         The dataset of the paper that it takes the place of. A stand-in is never shown in a published row.

@@ -261,11 +261,12 @@ def _datasets(table: Table) -> tuple[Dataset, ...]:
         sources = {
             "fetch": given.choice("fetch", known, None),
             "load": given.choice("load", LOADERS, None),
+            "read": given.take("read", str, None),
             "generate": _generated(given, "generate"),
         }
         source: dict[str, Any] = {kind: value for kind, value in sources.items() if value}
         if len(source) != 1:
-            raise given.error("name", "expected exactly one of the keys fetch, load and generate beside it.")
+            raise given.error("name", "expected exactly one of the keys fetch, load, read and generate beside it.")
         if (first := given.take("first", int, None)) is not None:
             source["first"] = first
         found.append(Dataset(name, source, given.take("stand_in_for", str, None)))
