@@ -17,9 +17,9 @@ from manyview.experiments import Store, load_spec, run
 SPEC = """
 kind = "table"
 title = "to be killed"
-methods = ["MVSC", "LMVSC", "AMGL", "SMSC"]
+methods = ["MVSC", "LMVSC"]
 protocols = ["file-order", "shuffled"]
-seeds = 3
+seeds = 6
 scores = ["acc"]
 
 [[dataset]]
