@@ -160,7 +160,7 @@ def summary() -> dict[str, Any]:
                         "acc": 0.961,
                     }
                     for protocol in ("file-order", "shuffled")
-                    for name in ("gist", "learned")
+                    for name in ("gist", "learned", "components")
                 ],
             },
         ],
