@@ -54,6 +54,15 @@ def test_numbers_of_any_type_become_float64(dtype):
     np.testing.assert_array_equal(checked[0], table.astype(float))
 
 
+def test_sparse_views_get_short_indices():
+    view = sp.csr_array(np.eye(3))
+    view.indices, view.indptr = view.indices.astype(np.int64), view.indptr.astype(np.int64)
+    (checked,) = check_views([view], min_views=1).arrays
+    assert (checked.indices.dtype, checked.indptr.dtype) == (np.int32, np.int32)
+    assert view.indices.dtype == np.int64
+    np.testing.assert_array_equal(checked.toarray(), np.eye(3))
+
+
 def test_sparse_stays_sparse_and_untouched():
     unsorted = sp.csr_array((np.array([2.0, 1.0, 5.0]), np.array([1, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
     before = unsorted.indices.copy()

@@ -80,7 +80,7 @@ def check_values(
     except ValueError as error:
         raise ViewsError(f"{where}: {error}") from error
     if sp.issparse(checked):
-        checked = sp.csr_array(checked)
+        checked = _with_short_indices(sp.csr_array(checked))
         if not checked.has_canonical_format:
             checked = checked.copy()  # the arrays may be the user's
             checked.sum_duplicates()
@@ -94,6 +94,14 @@ def check_values(
         n_seen = "every sample" if present is None else f"each of the {seen.shape[0]} samples that have it"
         raise ViewsError(f"{where}: {n_seen} has the same values, so it says nothing about them; leave this view out.")
     return checked, present
+
+
+def _with_short_indices(array: sp.csr_array) -> sp.csr_array:
+    """The same with 32-bit indices where these do, because scikit-learn's k-means takes no others."""
+    if max(array.nnz, *array.shape) > np.iinfo(np.int32).max:
+        return array
+    indices, indptr = (index.astype(np.int32, copy=False) for index in (array.indices, array.indptr))
+    return sp.csr_array((array.data, indices, indptr), shape=array.shape)
 
 
 def _present_rows(array: Array, present: np.ndarray | None) -> np.ndarray | None:
