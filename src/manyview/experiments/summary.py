@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +34,8 @@ def summarise(
     datasets : dict of DatasetFacts
         By name, at least for all datasets with results.
     runs : list of dict
-        The runs of the store; those are kept that did a cell of the spec.
+        The runs of the store; those are kept that did a cell of the spec, and of several with the same versions on the
+        same machine the first.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def summarise(
         {
             "spec": {"name": spec.name, "title": spec.title},
             "cells": _counts(cells, outcomes),
-            "runs": [run for run in runs if run["id"] in did],
+            "runs": _distinct([run for run in runs if run["id"] in did]),
             "datasets": shown,
             "parts": parts,
             "order_audit": order_audit(spec.parts, outcomes),
@@ -68,6 +70,15 @@ def summarise(
             "scatter": _scatter(tables),
         }
     )
+
+
+def _distinct(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One run for each environment: a spec that was stopped and went on many times is not many experiments."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for run in runs:
+        made_with = {name: value for name, value in run.items() if name not in ("id", "started")}
+        found.setdefault(json.dumps(made_with, sort_keys=True), run)
+    return list(found.values())
 
 
 def _counts(cells: Sequence[Cell], outcomes: Outcomes) -> dict[str, int]:
