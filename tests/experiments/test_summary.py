@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,8 +134,7 @@ def test_only_runs_that_did_something_are_named(everything):
 def test_runs_that_went_on_with_the_same_versions_are_named_once(made, row):
     cells = made.table([made.dataset("A")], [row("MVSC")], seeds=4)["A", "MVSC", SHUFFLED]
     for number, cell in enumerate(cells, start=1):
-        made.done(cell)
-        made.results[cell.key] = replace(made.results[cell.key], run=number)
+        made.done(cell, run=number)
     commits = ("a", "b", "a", "b")
     runs = [{"id": i, "started": str(i), "commit": commit} for i, commit in enumerate(commits, start=1)]
     assert [(run["id"], run["commit"]) for run in made.summary(runs)["runs"]] == [(1, "a"), (2, "b")]
