@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, verdict
+from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, columns_of, verdict
 from manyview.report import figures
 from manyview.report._figure import Figure
 from manyview.report._page import render_page
@@ -81,7 +81,7 @@ def _tables(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]
 def _table(table: Mapping[str, Any], scores: Sequence[str], generated: bool) -> dict[str, Any]:
     """A table of one dataset: its columns, and for each score the lines with their marks."""
     comparable = not (generated or table["stand_in_for"])
-    columns = [order for order in COLUMN_NAMES if order != "published" or comparable]
+    columns = [column for column in columns_of(table) if column != "published" or comparable]
     return {
         **table,
         "generated": generated,
