@@ -21,6 +21,7 @@ from manyview.datasets import dataset_info, list_datasets, make_multiview
 from manyview.exceptions import SpecError
 from manyview.experiments._data import LOADERS
 from manyview.experiments._model import FILE_ORDER, PROTOCOLS, SHUFFLED, Cell, Dataset, Entry, Part, Row, Spec
+from manyview.experiments._published import Rows, published_values, stated_values
 from manyview.experiments._toml import Table, parse
 from manyview.metrics import SCORES
 
@@ -28,8 +29,6 @@ _BUNDLED = resources.files("manyview.experiments") / "specs"
 _METHODS = {method.name: method for method in available_methods()}
 _RUNNERS_OWN = ("n_clusters", "random_state", "n_jobs", "view_sizes", "verbose")
 _GENERATE = (*signature(make_multiview).parameters, "dtype", "sorted")
-
-Rows = dict[str, tuple[Row, ...]]
 
 
 @dataclass(frozen=True)
@@ -174,9 +173,9 @@ def _part(name: str, table: Table) -> Part:
         rows=rows,
         entries=entries,
         scores=scores,
-        published=_published(table, datasets, rows, scores),
+        published=published_values(table, datasets, rows, scores),
         axes={axis: found.label for axis, found in axes.items()},
-        stated=_stated(table, kind, rows, axes),
+        stated=stated_values(table, kind, rows, axes),
         alone=alone,
         time_limit=time_limit,
     )
@@ -354,57 +353,6 @@ def _axis(table: Table, kind: str) -> _Axis:
         raise table.error("parameter", f"expected what is varied: this{other}.")
     table.finish()
     return axis
-
-
-# What the paper says ----------------------------------------------------------------------------------------------
-
-
-def _published(table: Table, datasets: tuple[Dataset, ...], rows: Rows, scores: tuple[str, ...]) -> dict[str, Any]:
-    """``[published.DATASET]``: for each row ``mean±deviation`` of all scores, or what the paper says instead."""
-    found: dict[str, Any] = {}
-    real = [dataset.name for dataset in datasets if dataset.stand_in_for is None]
-    for dataset, given in table.tables("published"):
-        given.check_choice("published", dataset, real)
-        found[dataset] = {}
-        for row, text in given.items().items():
-            given.check_choice(row, row, [known.name for known in rows[dataset]])
-            found[dataset][row] = _values(given, row, text, scores)
-    return found
-
-
-def _values(table: Table, row: str, text: Any, scores: tuple[str, ...]) -> dict[str, Any] | str:
-    if not isinstance(text, str):
-        raise table.error(row, f"expected a text, mean±deviation of each score, got {text!r}.")
-    words = text.split()
-    if not any(character.isdigit() for character in text):
-        return text
-    if len(words) != len(scores):
-        raise table.error(row, f"expected {len(scores)} values, one per score, got {len(words)}.")
-    try:
-        pairs = [word.partition("±") for word in words]
-        return {
-            score: (float(mean), float(deviation) if deviation else None)
-            for score, (mean, _, deviation) in zip(scores, pairs, strict=True)
-        }
-    except ValueError:
-        raise table.error(row, f"expected numbers, mean±deviation, got {text!r}.") from None
-
-
-def _stated(table: Table, kind: str, rows: Rows, axes: Mapping[str, _Axis]) -> dict[str, Any]:
-    """What the text says about the figure: best values by dataset, or exponents by row and axis."""
-    if kind != "growth":
-        given = table.table("stated")
-        best = given.items()
-        for dataset in best:
-            given.check_choice(dataset, dataset, rows)
-        return best
-    exponents = {}
-    for row, given in table.tables("stated"):
-        given.check_choice("stated", row, {line.name for lines in rows.values() for line in lines})
-        exponents[row] = given.items()
-        for axis in exponents[row]:
-            given.check_choice(axis, axis, axes)
-    return exponents
 
 
 # Checks -----------------------------------------------------------------------------------------------------------
