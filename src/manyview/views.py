@@ -87,7 +87,7 @@ def check_views(
     Views(3 samples; view0: 2, view1: 3; 17% missing)
     """
     if view_sizes is not None:
-        views = _split_columns(views, view_sizes, min_samples)
+        views = split_columns(views, view_sizes, min_samples)
     given = _as_views(views)
     check_n_views(given, min_views)
     if given.n_samples < min_samples:
@@ -137,7 +137,7 @@ def _known(views: Views) -> np.ndarray:
 
 def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None) -> Views:
     """Sort out the containers of samples that are to be looked at block by block; see :func:`check_block`."""
-    return _as_views(views if view_sizes is None else _split_columns(views, view_sizes, 1))
+    return _as_views(views if view_sizes is None else split_columns(views, view_sizes))
 
 
 def check_block(block: Views, first_row: int) -> Views:
@@ -244,7 +244,7 @@ def _common_index(views: Views) -> np.ndarray | None:
     return ids
 
 
-def _split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int) -> Views:
+def split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int = 1) -> Views:
     """Cut one wide table into views."""
     if not is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table) or is_annotated(table)):
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")

@@ -97,16 +97,16 @@ def test_bad_arguments(arguments, error, message):
 
 
 def test_missing_dependency_says_how_to_install(tmp_path, monkeypatch):
-    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
 
     def absent(module, **how):
         return require(f"no_such_{module}", **how)
 
     monkeypatch.setattr("manyview.io._tables.require", absent)
     with pytest.raises(
-        MissingDependencyError, match=r'Reading CSV needs no_such_pandas: pip install "manyview\[files\]"'
+        MissingDependencyError, match=r'Reading parquet needs no_such_pyarrow.parquet: pip install "manyview\[files\]"'
     ):
-        read_views(tmp_path / "a.csv")
+        read_views(tmp_path / "a.parquet")
 
 
 # Bad files. Each entry: name of the file, content (bytes, or a function that returns them), the error.

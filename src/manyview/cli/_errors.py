@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -17,6 +18,11 @@ BAD_INPUT = 2
 INTERNAL = 1
 STOPPED = 130
 """As a shell reports a program that Ctrl-C ended."""
+
+# Arguments of Python that errors recommend, such as "pass views_key=", and that are options here.
+_KEYWORD = re.compile(
+    r"\b(views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join)=(?:['\"](\w+)['\"]|(True|False)\b)?"
+)
 
 # The base of all that is wrong with the arguments. Its module depends on the version of typer, its place does not.
 UsageError: Any = typer.BadParameter.__base__
@@ -66,11 +72,15 @@ def say(text: str) -> None:
 def is_bad_input(error: BaseException) -> bool:
     """Tell whether the user can put it right: wrong arguments, files that are not there, values that we refuse.
 
-    A ``ValueError`` is ours if our own code raised it; from deeper down it is a mistake of ours.
+    A ``ValueError`` or ``MemoryError`` is meant for the user if our own code raised it, or if scikit-learn did when it
+    checked a parameter; from elsewhere it is a mistake of ours.
     """
     if isinstance(error, (UsageError, OSError)) or type(error).__module__ == "manyview.exceptions":
         return True
-    return isinstance(error, ValueError) and _raised_by(error).partition(".")[0] == "manyview"
+    place = _raised_by(error)
+    return isinstance(error, (ValueError, MemoryError)) and (
+        place.partition(".")[0] == "manyview" or place == "sklearn.utils._param_validation"
+    )
 
 
 def describe(error: BaseException) -> str:
@@ -82,9 +92,22 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     if is_bad_input(error):
-        return str(error)
+        return _KEYWORD.sub(_as_option, str(error))
     what = f"{type(error).__name__}: {error}"
     return f"internal error, not your mistake: {what}. MANYVIEW_DEBUG=1 shows where; please report it with that text."
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """The option for an argument that an error names, with its value if it has one.
+
+    Examples
+    --------
+    >>> [_KEYWORD.sub(_as_option, text) for text in ("Pass id_column=.", "or join='inner'", "header=False says so")]
+    ['Pass --id.', 'or --join inner', '--no-header says so']
+    """
+    name, value, switch = found.groups()
+    option = "id" if name == "id_column" else name.replace("_", "-")
+    return f"--{'no-' if switch == 'False' else ''}{option}" + (f" {value}" if value else "")
 
 
 def _raised_by(error: BaseException) -> str:

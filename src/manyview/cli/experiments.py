@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from enum import StrEnum
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from manyview._files import write_whole
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._files import write_whole
 from manyview.cli._help import examples, help_alone
+from manyview.cli._output import AsJson, print_json, result_console
 from manyview.cli._text import duration, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from manyview.experiments import Outcome, Spec
 
 app = typer.Typer(
@@ -38,7 +36,6 @@ PartNames = Annotated[
     list[str], typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec; may be repeated.")
 ]
 Seeds = Annotated[int | None, typer.Option("--seeds", min=1, metavar="N", help="Only the first N seeds of everything.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 class Format(StrEnum):
@@ -62,11 +59,11 @@ def list_specs(as_json: AsJson = False) -> None:
 
     found = [_facts_of(library.load_spec(name)) for name, _ in library.available_specs()]
     if as_json:
-        _print_json(found)
+        print_json(found)
     else:
         from manyview.cli._tables import print_pieces, spec_tables
 
-        print_pieces(spec_tables(found), _console())
+        print_pieces(spec_tables(found), result_console())
 
 
 def _facts_of(spec: Spec) -> dict[str, Any]:
@@ -158,9 +155,9 @@ def show(
     check_scores(scores)
     summary = _summary(spec, store, parts, seeds)
     if as_json:
-        _print_json(summary)
+        print_json(summary)
         return
-    console = _console()
+    console = result_console()
     print_pieces(summary_tables(summary, scores, console.width), console)
     if waiting := summary["cells"]["waiting"]:
         command = printable(_command("run", spec, store, parts, seeds))
@@ -239,13 +236,3 @@ def _command(name: str, spec: str, store: Path, parts: list[str], seeds: int | N
     words += [word for part in parts for word in ("--part", part)]
     words += [] if seeds is None else ["--seeds", str(seeds)]
     return shlex.join(words)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, allow_nan=False))
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import joblib
 import numpy as np
+import pandas
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from manyview._optional import require
 from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
 from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
 from manyview.cluster._dask import (
@@ -356,7 +356,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         ids = getattr(views, "sample_ids", None)
         if ids is not None and _get_output_config("transform", self)["dense"] == "pandas":
             # scikit-learn takes the index from data frames only
-            return require("pandas", extra="files", purpose="A data frame as output").DataFrame(embedding, index=ids)
+            return pandas.DataFrame(embedding, index=ids)
         return embedding
 
     def _gather(self, views: Any, what: str) -> Any:

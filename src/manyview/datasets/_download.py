@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib import request
 from urllib.parse import urlsplit
 
+from manyview._files import whole_file
 from manyview.exceptions import DatasetError
 
 SCHEMES = ("https", "http", "file")
@@ -28,9 +27,7 @@ def sha256_of(path: Path) -> str:
 def download(url: str, target: Path, *, sha256: str | None, timeout: float) -> None:
     """Put the file behind `url` at `target`.
 
-    The data go to a temporary file next to the target and are moved into place only when they are complete
-    and their checksum is right, so that nobody ever sees half a file. On any failure the temporary file is
-    removed.
+    Nobody ever sees half a file, or one whose checksum is wrong.
 
     Parameters
     ----------
@@ -53,18 +50,15 @@ def download(url: str, target: Path, *, sha256: str | None, timeout: float) -> N
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DatasetError(f"cannot make the folder {target.parent}: {error}") from error
-    part = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part"
     try:
-        try:
-            with _opener().open(url, timeout=timeout) as source, part.open("xb") as file:
-                found = _copy(source, file)
-        except (OSError, HTTPException, ValueError) as error:
-            raise DatasetError(f"{url} could not be downloaded to {target.parent}: {error}") from error
-        if sha256 is not None and found != sha256:
-            raise DatasetError(f"{url} has SHA-256 {found}, expected {sha256}, so it was not kept.")
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+        with _opener().open(url, timeout=timeout) as source, whole_file(target) as file:
+            found = _copy(source, file)
+            if sha256 is not None and found != sha256:
+                raise DatasetError(f"{url} has SHA-256 {found}, expected {sha256}, so it was not kept.")
+    except DatasetError:
+        raise
+    except (OSError, HTTPException, ValueError) as error:
+        raise DatasetError(f"{url} could not be downloaded to {target.parent}: {error}") from error
 
 
 def check_scheme(url: str) -> None:

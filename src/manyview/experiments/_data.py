@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from manyview._fingerprint import fingerprint
 from manyview.datasets import (
     data_folder,
     dataset_info,
@@ -116,33 +115,9 @@ def facts(name: str, views: Views) -> DatasetFacts:
     blocks = 1 + np.count_nonzero(np.diff(classes))
     return DatasetFacts(
         name=name,
-        fingerprint=_fingerprint(views, classes),
+        fingerprint=fingerprint(views, classes),
         n_samples=views.n_samples,
         views=tuple(zip(views.names, views.n_features, strict=True)),
         classes=classes,
         sorted_by_class=bool(blocks == len(known)),
     )
-
-
-def _fingerprint(views: Views, classes: np.ndarray) -> str:
-    """A checksum that changes with any name, shape, type, value or class."""
-    digest = hashlib.sha256()
-
-    def add(what: str, array: Any) -> None:
-        digest.update(f"{what} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array).data)
-
-    for name, view in zip(views.names, views.arrays, strict=True):
-        if sp.issparse(view):
-            table = sp.csr_array(view, copy=True)  # one form for all ways of storing the same entries
-            table.sum_duplicates()
-            digest.update(f"sparse {name} {table.shape}\n".encode())
-            add("starts", table.indptr.astype(np.int64))
-            add("columns", table.indices.astype(np.int64))
-            add("values", table.data)
-        else:
-            add(f"dense {name}", np.asarray(view))
-    if views.present is not None:
-        add("present", views.present)
-    add("classes", classes.astype(np.int64))
-    return digest.hexdigest()

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
-from manyview._optional import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part
 from manyview.io._tables import Table, listed, load_table
@@ -143,14 +143,14 @@ def _as_numpy(values: Any) -> np.ndarray:
 
 
 def _is_numeric(values: Any) -> bool:
-    return bool(_pandas().api.types.is_numeric_dtype(values.dtype))
+    return bool(pandas.api.types.is_numeric_dtype(values.dtype))
 
 
 def _is_text(values: Any) -> bool:
     """Whether every value is text that is not a number."""
     if _is_numeric(values) or values.isna().any():
         return False
-    return bool(_pandas().to_numeric(values, errors="coerce").isna().all())
+    return bool(pandas.to_numeric(values, errors="coerce").isna().all())
 
 
 def _as_read(values: Any) -> Any:
@@ -158,10 +158,6 @@ def _as_read(values: Any) -> Any:
     if _is_numeric(values):
         return values
     try:
-        return _pandas().to_numeric(values)
+        return pandas.to_numeric(values)
     except (ValueError, TypeError):
         return values
-
-
-def _pandas() -> Any:
-    return require("pandas", extra="files", purpose="Reading tables")

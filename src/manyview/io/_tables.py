@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas
+
 from manyview._optional import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, reading
@@ -29,7 +31,6 @@ def load_table(path: Path, options: Options) -> Table:
 
 
 def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Table:
-    pandas = require("pandas", extra="files", purpose=f"Reading {kind}")
     check_size(path, path.stat().st_size, options.max_bytes)
     with path.open("rb") as stream, reading(path, kind):
         if b"\0" in stream.read(2**13):
@@ -103,7 +104,6 @@ def _is_number(text: str) -> bool:
 
 
 def _load_parquet(path: Path, options: Options) -> Table:
-    pandas = require("pandas", extra="files", purpose="Reading parquet")
     parquet = require("pyarrow.parquet", extra="files", purpose="Reading parquet")
     with path.open("rb") as stream, reading(path, "parquet"):
         file = parquet.ParquetFile(stream)

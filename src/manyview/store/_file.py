@@ -10,24 +10,21 @@ import hashlib
 import json
 import os
 import re
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from manyview._files import PathLike, whole_file
 from manyview._version import __version__
 from manyview.exceptions import ModelFileError
 from manyview.store._arrays import allocate, as_buffer, describe, n_bytes
 
 FORMAT = 1
 """The format that is written, and the newest that is read."""
-
-PathLike: TypeAlias = str | os.PathLike[str]
 
 _MAGIC = b"manyview-model "
 # The first line of any later format will begin like this, too.
@@ -54,29 +51,19 @@ _DAMAGED = "Get the file again from where it came from, or fit the model again a
 def write_file(path: PathLike, tree: Any, arrays: Sequence[np.ndarray]) -> None:
     """Write a tree and arrays, so that the file is there as a whole or not at all.
 
-    The bytes go to a temporary file in the same folder, which replaces the file once they are on the disk. If anything
-    fails, what was there before stays and the temporary file is removed.
+    If anything fails, what was there before stays.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it first.")
     if target.exists() and not target.is_file():
         raise FileExistsError(f"{path}: is a folder or a device; give the name of a file.")
-    part = target.parent / f".manyview-{secrets.token_hex(8)}.part"
-    try:
-        with part.open("xb") as file:
-            digest = hashlib.sha256()
-            for piece in _pieces(tree, arrays):
-                digest.update(piece)
-                file.write(piece)
-            file.write(_as_line(digest))
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, part)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(target) as file:
+        digest = hashlib.sha256()
+        for piece in _pieces(tree, arrays):
+            digest.update(piece)
+            file.write(piece)
+        file.write(_as_line(digest))
 
 
 def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from manyview.cli._files import write_whole
+from manyview._files import write_whole
 
 
 def test_writes_what_it_is_given(tmp_path):

@@ -1,0 +1,70 @@
+"""How far long work is: told by those who do it, heard by whoever wants to show it.
+
+Estimators, audits and searches tell; only the command line listens. If nobody does, telling costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where some work is.
+
+    Parameters
+    ----------
+    what : str
+        The work, such as "InvariantTBGL".
+    done : int
+        Steps made.
+    total : int
+        Steps that there will be, at most.
+    unit : str
+        What is counted: "passes", "members", "samples", "fits".
+    objective : float, optional
+        What a solver has reached.
+    """
+
+    what: str
+    done: int
+    total: int
+    unit: str
+    objective: float | None = None
+
+
+_listeners: list[Callable[[Step], None]] = []
+
+
+@contextmanager
+def listening(listener: Callable[[Step], None]) -> Iterator[None]:
+    """Have every step that is told meanwhile, in any thread, passed on to ``listener``.
+
+    Examples
+    --------
+    >>> from manyview._progress import Step, listening, tell
+    >>> heard = []
+    >>> with listening(heard.append):
+    ...     tell(Step("search", 1, 3, "fits"))
+    >>> tell(Step("search", 2, 3, "fits"))
+    >>> [(step.done, step.total) for step in heard]
+    [(1, 3)]
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def heard() -> bool:
+    """Whether anybody listens, for those to whom making a step is work."""
+    return bool(_listeners)
+
+
+def tell(step: Step) -> None:
+    """Pass a step on to whoever listens."""
+    for listener in tuple(_listeners):
+        listener(step)

@@ -1,0 +1,125 @@
+"""Methods by the names that are typed, and their parameters."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from manyview.cluster import Method
+
+AUTO = "auto"
+
+Clusters = Annotated[str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.", show_default=False)]
+ClustersOrAuto = Annotated[
+    str,
+    typer.Option("-k", "--clusters", metavar="K|auto", help="Number of clusters; auto finds one.", show_default=False),
+]
+
+# The rest of the command line decides on these.
+_NOT_SET = ("n_clusters", "random_state", "n_jobs", "verbose", "view_sizes")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which method to fit, and how: the options of every command that fits one."""
+
+    method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help="See: manyview methods.")] = (
+        "invariant-tbgl"
+    )
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the method; may be repeated.", show_default=False
+        ),
+    ] = field(default_factory=list)
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For everything that is drawn by lot.")] = 0
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Threads; all cores unless given.")
+    ] = None
+
+    def estimator(self, n_clusters: int) -> Any:
+        """The estimator, not fitted."""
+        found = find_method(self.method)
+        known = inspect.signature(found.estimator).parameters
+        common = {"random_state": self.seed, "n_jobs": self.jobs}
+        return found.estimator(
+            n_clusters,
+            **{name: value for name, value in common.items() if name in known},
+            **parse_settings(self.settings, found),
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """The command line that asks for the same."""
+        words = ["--method", self.method] + [word for setting in self.settings for word in ("--set", setting)]
+        return words + ["--seed", str(self.seed)] + ([] if self.jobs is None else ["--jobs", str(self.jobs)])
+
+
+def slug(name: str) -> str:
+    """What a method is called on the command line.
+
+    Examples
+    --------
+    >>> [slug(name) for name in ("InvariantTBGL", "CoTrainingSpectral", "SwMC", "TBGL")]
+    ['invariant-tbgl', 'co-training-spectral', 'swmc', 'tbgl']
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[A-Z])", "-", name).lower()
+
+
+def find_method(name: str) -> Method:
+    """The method that a user means: capitals, hyphens and underscores do not matter."""
+    from manyview.cluster import available_methods
+
+    methods = {slug(method.name): method for method in available_methods()}
+    plain = {_plain(known): known for known in methods}
+    if _plain(name) in plain:
+        return methods[plain[_plain(name)]]
+    close = get_close_matches(_plain(name), plain, n=3)
+    meant = f" Did you mean {' or '.join(plain[one] for one in close)}?" if close else ""
+    raise typer.BadParameter(
+        f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint="--method"
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_\s]", "", name).lower()
+
+
+def parse_n_clusters(text: str, *, may_be_auto: bool = False) -> int | str:
+    """The number of clusters, or "auto"."""
+    if may_be_auto and text.lower() == AUTO:
+        return AUTO
+    if not text.isdecimal() or int(text) < 1:
+        expected = "a whole number from 1 on" + (", or auto" if may_be_auto else "")
+        raise typer.BadParameter(f"expected {expected}, got {text!r}.", param_hint="-k")
+    return int(text)
+
+
+def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
+    """Parameters from ``NAME=VALUE``: numbers, true, false, null and lists as JSON has them, all else is text."""
+    known = [name for name in inspect.signature(method.estimator).parameters if name not in _NOT_SET]
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise typer.BadParameter(f"expected NAME=VALUE, got {setting!r}.", param_hint="--set")
+        if name not in known:
+            close = get_close_matches(name, known, n=2)
+            meant = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise typer.BadParameter(
+                f"{method.name} has no parameter {name!r} to set.{meant} It has {', '.join(known)}.", param_hint="--set"
+            )
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found

@@ -1,0 +1,169 @@
+"""The files that a command reads views from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from manyview.views import Views
+
+_PANEL = "Reading files"
+
+
+class Join(StrEnum):
+    """Which samples to keep if files list different ones."""
+
+    EXACT = "exact"
+    INNER = "inner"
+    OUTER = "outer"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What to read, and how: the options of every command that reads views."""
+
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILES...",
+            help="One file with all views (.mat, .npz), one file per view (also .csv, .tsv, .parquet, .npy, .mtx), or "
+            "a folder of these.",
+            show_default=False,
+        ),
+    ]
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="Column with the sample ids, to join tables on.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE[:COLUMN]",
+            help="Known classes, for scores only: a file, or a column of it.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the views' tables with the known classes.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    join: Annotated[
+        Join,
+        typer.Option(
+            help="If files list different samples: refuse, keep those in all, or keep all.", rich_help_panel=_PANEL
+        ),
+    ] = Join.EXACT
+    names: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="What to call the views.", rich_help_panel=_PANEL)
+    ] = None
+    views_key: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="In .mat and .npz: the variables with the views.", rich_help_panel=_PANEL),
+    ] = None
+    labels_key: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="In .mat and .npz: the variable with the classes.", rich_help_panel=_PANEL),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether tables begin with the names of the columns.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    view_sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|N,N,...",
+            help="For one table: the number of views, or of columns of each view.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of :func:`manyview.read_views` besides the path; only those that are not its defaults."""
+        file, column = _split_labels(self.labels)
+        keys = _split(self.views_key)
+        chosen = {
+            "id_column": self.id_column,
+            "labels": file,
+            "label_column": column or self.label_column,
+            "join": str(self.join),
+            "names": _split(self.names),
+            "views_key": keys[0] if keys is not None and len(keys) == 1 else keys,
+            "labels_key": self.labels_key,
+            "header": self.header,
+        }
+        return {name: value for name, value in chosen.items() if value is not None and value != "exact"}
+
+    @property
+    def path(self) -> str | list[str]:
+        """The first argument of :func:`manyview.read_views`."""
+        files = [str(file) for file in self.files]
+        return files[0] if len(files) == 1 else files
+
+    @property
+    def sizes(self) -> int | list[int] | None:
+        """The number of views, or the widths of the views, that one table is to be cut into."""
+        words = _split(self.view_sizes)
+        if words is None:
+            return None
+        if not all(word.isdecimal() for word in words):
+            raise typer.BadParameter(f"expected whole numbers, got {self.view_sizes!r}.", param_hint="--view-sizes")
+        numbers = [int(word) for word in words]
+        return numbers[0] if len(numbers) == 1 else numbers
+
+    def read(self) -> Views:
+        """Read the views; their values are not checked yet."""
+        from manyview.io import read_views
+        from manyview.views import split_columns
+
+        sizes = self.sizes
+        views = read_views(self.path, **self.options)
+        if sizes is None:
+            return views
+        if len(views) > 1:
+            raise typer.BadParameter(
+                f"only for one table, but there are {len(views)} views: {', '.join(views.names)}.",
+                param_hint="--view-sizes",
+            )
+        cut = split_columns(views.arrays[0], sizes)
+        return replace(cut, sample_ids=views.sample_ids, labels=views.labels)
+
+    @property
+    def words(self) -> list[str]:
+        """The command line that asks for the same."""
+        given = {
+            "--id": self.id_column,
+            "--labels": self.labels,
+            "--label-column": self.label_column,
+            "--join": None if self.join is Join.EXACT else str(self.join),
+            "--names": self.names,
+            "--views-key": self.views_key,
+            "--labels-key": self.labels_key,
+            "--view-sizes": self.view_sizes,
+        }
+        words = [word for option, value in given.items() if value is not None for word in (option, value)]
+        header = [] if self.header is None else ["--header" if self.header else "--no-header"]
+        return [*(str(file) for file in self.files), *words, *header]
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",")]
+
+
+def _split_labels(text: str | None) -> tuple[str | None, str | None]:
+    """``FILE`` or ``FILE:COLUMN``; a file of that whole name goes first, as names may have colons."""
+    if text is None or Path(text).exists():
+        return text, None
+    file, colon, column = text.rpartition(":")
+    return (file, column) if colon and file and column else (text, None)
