@@ -104,7 +104,7 @@ def test_missing_dependency_says_how_to_install(tmp_path, monkeypatch):
 
     monkeypatch.setattr("manyview.io._tables.require", absent)
     with pytest.raises(
-        MissingDependencyError, match=r'Reading parquet needs no_such_pyarrow.parquet: pip install "manyview\[files\]"'
+        MissingDependencyError, match=r'Reading parquet needs no_such_pyarrow: pip install "manyview\[files\]"'
     ):
         read_views(tmp_path / "a.parquet")
 
