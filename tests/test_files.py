@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from manyview._files import write_whole
+from manyview._files import whole_file, write_folder, write_whole
 
 
 def test_writes_what_it_is_given(tmp_path):
@@ -45,3 +45,76 @@ def test_a_folder_is_refused(tmp_path):
 def test_a_device_is_written_to_and_not_replaced():
     write_whole(Path(os.devnull), "text")
     assert Path(os.devnull).is_char_device()
+
+
+def test_a_function_writes_and_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "target.bin", tmp_path / "link.bin"
+    link.symlink_to(target)
+    write_whole(link, lambda file: file.write(b"\x00\x01"))
+    assert link.is_symlink()
+    assert target.read_bytes() == b"\x00\x01"
+
+
+def test_what_fails_inside_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail_in_the_middle():
+        with whole_file(path) as file:
+            file.write(b"new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_in_the_middle()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_new_file_keeps_the_permissions_of_the_old_one(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o604)
+    write_whole(path, "new")
+    assert path.stat().st_mode & 0o777 == 0o604
+
+
+def test_a_folder_is_made_and_filled(tmp_path):
+    folder = tmp_path / "new" / "inner"
+    write_folder(folder, {"a.txt": "text", "b.bin": b"\xff", "c.txt": lambda file: file.write(b"written")})
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        "a.txt": b"text",
+        "b.bin": b"\xff",
+        "c.txt": b"written",
+    }
+
+
+def full_disk(file):
+    file.write(b"some")
+    raise OSError(28, "No space left on device")
+
+
+def test_of_several_files_all_or_none(tmp_path):
+    folder = tmp_path / "out"
+    with pytest.raises(OSError, match=r"cannot be written: No space left on device: '.*out/b\.txt'"):
+        write_folder(folder, {"a.txt": "new", "b.txt": full_disk})
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "a.txt").write_text("old")
+    (folder / "mine.txt").write_text("mine")
+    with pytest.raises(OSError, match="No space left"):
+        write_folder(folder, {"a.txt": "new", "b.txt": full_disk})
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"a.txt": "old", "mine.txt": "mine"}
+
+
+def test_a_disk_that_is_full_when_the_last_bytes_arrive(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("old")
+    monkeypatch.setattr(os, "fsync", lambda number: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space left"):
+        write_folder(tmp_path, {"a.txt": "new"})
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "old"}
+
+
+def test_a_file_in_place_of_the_folder(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(FileExistsError, match=r"cannot be written: File exists: '.*out'"):
+        write_folder(tmp_path / "out", {"a.txt": "new"})

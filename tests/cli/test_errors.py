@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import manyview.experiments
+from manyview._memory import check_memory
 from manyview.cli._errors import describe, is_bad_input
+from manyview.cluster import TBGL
+from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 
 
@@ -52,6 +55,33 @@ def test_a_plain_value_error_counts_by_who_raised_it():
     assert not is_bad_input(numpys.value)
     assert "internal error" in describe(numpys.value)
     assert is_bad_input(ViewsError("no views"))
+
+
+def test_a_parameter_that_scikit_learn_refuses_is_bad_input():
+    with pytest.raises(ValueError) as refused:
+        TBGL(2, p=7).fit(make_multiview(20, random_state=0))
+    assert is_bad_input(refused.value)
+    assert "'p' parameter of TBGL must be" in describe(refused.value)
+
+
+def test_memory_that_we_refuse_is_bad_input_and_memory_that_is_gone_is_not():
+    with pytest.raises(MemoryError) as refused:
+        check_memory("TBGL", 1e18, "many samples", "Use fewer.")
+    assert is_bad_input(refused.value)
+    assert not is_bad_input(MemoryError("from elsewhere"))
+
+
+def test_arguments_of_python_are_named_as_options():
+    error = ViewsError("a.mat: two could be views. Pass views_key= to choose, or join='inner'; labels=3 stays.")
+    assert describe(error) == "a.mat: two could be views. Pass --views-key to choose, or --join inner; labels=3 stays."
+
+
+def test_ctrl_c_is_no_error(call, library, monkeypatch):
+    def stop(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(manyview.experiments, "load_spec", stop)
+    assert one_line(call("experiments", "show", "tiny", "--store", library.store), 130) == "manyview: stopped.\n"
 
 
 def test_an_internal_error_says_so_without_a_traceback(call, library, monkeypatch):

@@ -21,7 +21,7 @@ STOPPED = 130
 
 # Arguments of Python that errors recommend, such as "pass views_key=", and that are options here.
 _KEYWORD = re.compile(
-    r"\b(views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join)=(?:['\"](\w+)['\"]|(True|False)\b)?"
+    r"\b(views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join)=(?:['\"](\w+)['\"]|(True|False)\b|(?!\w))"
 )
 
 # The base of all that is wrong with the arguments. Its module depends on the version of typer, its place does not.
@@ -36,7 +36,11 @@ class Program(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Note whether tracebacks are wanted, then run the command."""
         self.debug = bool(ctx.params.get("debug"))
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("stopped.")
+            raise typer.Exit(STOPPED) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the program, and leave it with the exit code that fits."""

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+from manyview.cli._source import Join, Source
+from manyview.io import read_views
+
+
+def test_one_file_is_a_path_and_several_are_a_list():
+    assert Source([Path("a.mat")]).path == "a.mat"
+    assert Source([Path("a.csv"), Path("b.csv")]).path == ["a.csv", "b.csv"]
+
+
+def test_only_what_was_said_is_passed_on():
+    assert Source([Path("a.mat")]).options == {}
+    said = Source([Path("a.mat")], id_column="id", join=Join.OUTER, names="x, y", views_key="A,B", header=False)
+    assert said.options == {
+        "id_column": "id",
+        "join": "outer",
+        "names": ["x", "y"],
+        "views_key": ["A", "B"],
+        "header": False,
+    }
+    assert Source([Path("a.mat")], views_key="X").options == {"views_key": "X"}
+
+
+def test_options_are_arguments_of_read_views():
+    everything = Source([Path("a")], "id", "l.csv:c", "c", Join.INNER, "a", "b", "c", True)
+    assert set(everything.options) < set(inspect.signature(read_views).parameters)
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "column"),
+    [
+        ("classes.csv", "classes.csv", None),
+        ("classes.csv:tissue type", "classes.csv", "tissue type"),
+        ("a:b.csv:kind", "a:b.csv", "kind"),
+        (":kind", ":kind", None),
+        ("classes.csv:", "classes.csv:", None),
+    ],
+)
+def test_labels_may_name_a_column(text, file, column):
+    options = Source([Path("a")], labels=text).options
+    assert (options["labels"], options.get("label_column")) == (file, column)
+
+
+def test_a_file_with_a_colon_is_taken_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("odd:name.csv").write_text("label\n1\n")
+    assert Source([Path("a")], labels="odd:name.csv").options == {"labels": "odd:name.csv"}
+
+
+def test_one_table_is_cut_into_views(tmp_path):
+    path = tmp_path / "wide.npz"
+    table = np.arange(12.0).reshape(2, 6)
+    np.savez(path, X=table, y=[3, 4])
+    views = Source([path], view_sizes="2,4").read()
+    assert views.n_features == (2, 4)
+    assert np.array_equal(views.arrays[1], table[:, 2:])
+    assert views.labels.tolist() == [3, 4]
+    assert len(Source([path], view_sizes="3").read()) == 3
+
+
+def test_views_are_not_cut(tmp_path):
+    np.savez(tmp_path / "two.npz", a=np.ones((2, 2)), b=np.ones((2, 2)))
+    with pytest.raises(typer.BadParameter, match="only for one table, but there are 2 views: a, b"):
+        Source([tmp_path / "two.npz"], view_sizes="2").read()
+    with pytest.raises(typer.BadParameter, match="expected whole numbers, got 'two'"):
+        Source([tmp_path / "two.npz"], view_sizes="two").read()
+
+
+def test_words_ask_for_the_same():
+    given = Source([Path("a.csv"), Path("b c.csv")], id_column="id", labels="l.csv:x", join=Join.INNER, header=True)
+    assert given.words == ["a.csv", "b c.csv", "--id", "id", "--labels", "l.csv:x", "--join", "inner", "--header"]
