@@ -20,8 +20,8 @@ help: ## show this list
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: .venv/core ## cluster scikit-learn's digits, described in five ways, and print the scores
-	$(BIN)/python examples/digits.py
+demo: .venv/core ## cluster scikit-learn's digits, described in five ways; ends with the path of a report
+	$(BIN)/manyview demo --out output/demo
 
 quick: .venv/core ## all methods in file order and shuffled, in a few minutes; ends with the path of a report
 	mkdir -p output

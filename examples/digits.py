@@ -1,6 +1,5 @@
 """Cluster 1,797 handwritten digits that are described in five ways, and score the result of three methods.
 
-    make demo                                 or
     python examples/digits.py --output folder
 
 The images come with scikit-learn and the views are computed from them, so nothing is downloaded. The labels are used
@@ -40,9 +39,9 @@ RUNS = (
 
 
 def main() -> None:
-    """Run the demo."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("output/demo"), help="folder to write to (%(default)s)")
+    parser.add_argument("--output", type=Path, default=Path("output/digits"), help="folder to write to (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the shuffle (%(default)s)")
     args = parser.parse_args()
 

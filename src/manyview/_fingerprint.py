@@ -37,14 +37,14 @@ def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
     digest = hashlib.sha256()
 
     def add(what: str, array: Any) -> None:
-        digest.update(f"{what} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(f"{what} {array.dtype.str} {array.shape}\n".encode(errors="surrogatepass"))
         digest.update(np.ascontiguousarray(array).data)
 
     for name, view in zip(views.names, views.arrays, strict=True):
         if sp.issparse(view):
             table = sp.csr_array(view, copy=True)  # one form for all ways of storing the same entries
             table.sum_duplicates()
-            digest.update(f"sparse {name} {table.shape}\n".encode())
+            digest.update(f"sparse {name} {table.shape}\n".encode(errors="surrogatepass"))
             add("starts", table.indptr.astype(np.int64))
             add("columns", table.indices.astype(np.int64))
             add("values", table.data)

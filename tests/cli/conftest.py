@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import manyview.experiments
+import manyview.report
 from manyview.cli import app
 from manyview.exceptions import ModelFileError
 from manyview.experiments._model import Cell, Dataset, Entry, Part, Row, Spec
@@ -198,3 +199,17 @@ def call():
         return CliRunner(env={**fixed, **env}).invoke(app, [str(word) for word in words], prog_name="manyview")
 
     return call
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """Reports that are made up: what they were made of is in ``page.made_of``."""
+    made_of = []
+
+    def summarise(model, views, result, *, audits=()):
+        made_of.append((model, views, result, audits))
+        return result
+
+    fake = SimpleNamespace(summarise=summarise, render=lambda summary: "<p>page", made_of=made_of)
+    monkeypatch.setattr(manyview.report, "run", fake, raising=False)
+    return fake

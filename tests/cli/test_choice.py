@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from manyview.cli._methods import Choice, find_method, parse_n_clusters, parse_settings, slug
+from manyview.cli._choice import Choice, find_method, parse_n_clusters, parse_settings, slug
 from manyview.cluster import TBGL, InvariantTBGL, available_methods
 
 

@@ -155,7 +155,12 @@ HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "plotly", "joblib")
 
 @pytest.mark.parametrize(
     "code",
-    ["import manyview", "import manyview.cli", "from manyview.cli import app; app(['experiments', 'run', '--help'])"],
+    [
+        "import manyview",
+        "import manyview.cli",
+        "from manyview.cli import app; app(['experiments', 'run', '--help'])",
+        "from manyview.cli import app; app(['cluster', '--help'])",
+    ],
 )
 def test_nothing_heavy_is_imported_before_a_command_runs(code):
     check = f"import atexit, sys; atexit.register(lambda: print([m for m in {HEAVY} if m in sys.modules]))\n{code}"

@@ -10,6 +10,8 @@ from manyview._version import __version__
 from manyview.cli import experiments
 from manyview.cli._errors import Program
 from manyview.cli._help import examples, help_alone
+from manyview.cli.cluster import cluster
+from manyview.cli.demo import demo
 
 app = typer.Typer(
     name="manyview",
@@ -17,8 +19,17 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=examples("manyview experiments list", "manyview experiments run quick --store quick.sqlite"),
+    epilog=examples("manyview demo", "manyview cluster views.mat -k 7", "manyview experiments list"),
 )
+app.command(epilog=examples("manyview demo", "manyview demo --out digits"))(demo)
+app.command(
+    epilog=examples(
+        "manyview cluster views.mat -k 7",
+        "manyview cluster mrna.csv mirna.csv methylation.csv --id patient -k auto --out tumours",
+        "manyview cluster colour.csv texture.csv --labels classes.csv:kind -k 5 --method sfmc --set n_anchors=100",
+        "manyview cluster table.csv --view-sizes 20,30 -k 4 --audit",
+    )
+)(cluster)
 app.add_typer(experiments.app, name="experiments")
 
 

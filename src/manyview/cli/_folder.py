@@ -1,0 +1,128 @@
+"""The folder that an answer is written to: labels.csv, result.json, graph.npz and report.html."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
+
+from manyview._files import Content, write_folder
+
+if TYPE_CHECKING:
+    from manyview.views import Views
+
+# The result comes first, as it says which of the others are ours.
+NAMES = {"result": "result.json", "labels": "labels.csv", "graph": "graph.npz", "report": "report.html"}
+_GRAPHS = ("consensus_graph_", "learned_graph_")
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, or in which files would be lost that are not ours.
+
+    This is asked before anything is computed: nobody should wait for a fit, and then find that there is no room for it.
+    """
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not place.is_dir():
+        raise _bad_folder(f"{folder} cannot be a folder: {place} is a file.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise _bad_folder(f"there is no permission to write to {place}.")
+    ours = _written_before(folder)
+    for name in NAMES.values():
+        if (folder / name).exists() and name not in ours:
+            raise _bad_folder(f"{folder / name} is there already, and was not written by manyview cluster.")
+
+
+def _bad_folder(reason: str) -> typer.BadParameter:
+    return typer.BadParameter(f"{reason} Choose another folder.", param_hint="--out")
+
+
+def _written_before(folder: Path) -> set[str]:
+    """The names of what an earlier run has written to this folder."""
+    try:
+        earlier = json.loads((folder / NAMES["result"]).read_bytes())
+        is_ours = str(earlier["format"]).startswith("manyview result")
+        return {name for name in earlier["output"].values() if name in NAMES.values()} if is_ours else set()
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        return set()
+
+
+def write_answer(folder: Path, model: Any, views: Views, result: dict[str, Any], page: str | None) -> dict[str, Any]:
+    """Write all files of an answer, or none, and remove what an earlier run has left of those that there are not now.
+
+    Parameters
+    ----------
+    folder : Path
+        One that :func:`check_folder` has found good; made if need be.
+    model : fitted estimator
+        With the labels, and perhaps a graph.
+    views : Views
+        With the ids of the samples, if they have some.
+    result : dict
+        As :func:`manyview.report.result.describe_result` gives it.
+    page : str or None
+        The report, if one is wanted.
+
+    Returns
+    -------
+    dict
+        The result with ``output``, the path of each file, or None where there is none. In the file are the names.
+    """
+    graph = next((getattr(model, name) for name in _GRAPHS if hasattr(model, name)), None)
+    contents: dict[str, Content] = {"labels": lambda file: write_labels(file, model, views)}
+    if graph is not None:
+        contents["graph"] = lambda file: write_graph(file, graph, getattr(model, "anchor_indices_", None))
+    if page is not None:
+        contents["report"] = page.encode(errors="backslashreplace")  # a file's name may hold bytes that are no text
+    names = {kind: name if kind in contents or kind == "result" else None for kind, name in NAMES.items()}
+    text = json.dumps({**result, "output": names}, indent=1, allow_nan=False) + "\n"
+
+    left_over = _written_before(folder) - set(names.values())
+    try:
+        write_folder(folder, {NAMES["result"]: text} | {NAMES[kind]: content for kind, content in contents.items()})
+    except OSError as error:
+        what_to_do = "Nothing was written. Make room, or choose another folder with --out."
+        raise OSError(error.errno, f"{error.strerror}. {what_to_do}", error.filename) from error
+    for name in left_over:
+        (folder / name).unlink(missing_ok=True)
+    return {**result, "output": {kind: None if name is None else str(folder / name) for kind, name in names.items()}}
+
+
+def write_labels(file: BinaryIO, model: Any, views: Views) -> None:
+    """A table with the id (the row number if there is none), the cluster and the confidence of every sample."""
+    ids = range(views.n_samples) if views.sample_ids is None else views.sample_ids.tolist()
+    confidence = getattr(model, "confidence_", None)
+    shares = [""] * views.n_samples if confidence is None else _four_digits(confidence)
+    text = TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
+    # Python 3.11 leaves a lone carriage return as it is, and many readers begin a new line there.
+    has_return = "\r" in "".join(map(str, ids))
+    table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
+    table.writerow(["sample", "cluster", "confidence"])
+    table.writerows(zip(ids, model.labels_.tolist(), shares, strict=True))
+    text.detach()
+
+
+def _four_digits(shares: Any) -> list[str]:
+    """Shares as text. There are no more than 10,001 different ones, so each is written out once."""
+    import numpy as np
+
+    texts = np.array([f"{number / 10_000:.4f}" for number in range(10_001)], dtype=object)
+    return texts[np.rint(np.clip(shares, 0, 1) * 10_000).astype(np.intp)].tolist()
+
+
+def write_graph(file: BinaryIO, graph: Any, anchors: Any = None) -> None:
+    """A sparse graph as ``scipy.sparse.load_npz`` reads it, and the anchors, which are rows of the data, beside it.
+
+    Not compressed: that would take longer than all the rest.
+    """
+    import numpy as np
+    import scipy.sparse as sp
+
+    table = sp.csr_array(graph)
+    parts = {"data": table.data, "indices": table.indices, "indptr": table.indptr, "shape": np.array(table.shape)}
+    others = {} if anchors is None else {"anchors": anchors}
+    np.savez(file, format=np.array(b"csr"), _is_array=np.array(True), **parts, **others)

@@ -1,0 +1,159 @@
+"""From views to files: read, choose the number of clusters, fit, describe, write."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextlib import nullcontext as fit_progress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from manyview.cli._errors import STOPPED, say
+from manyview.cli._folder import check_folder, write_answer
+from manyview.cli._choice import AUTO, Choice
+
+if TYPE_CHECKING:
+    from manyview.audit import AuditResult
+    from manyview.views import Views
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to cluster, how, and where the answer goes."""
+
+    read: Callable[[], Views]
+    choice: Choice
+    n_clusters: int | str
+    out: Path
+    command: str
+    files: Sequence[Path] = ()
+    row_order: str | None = None
+    with_audit: bool = False
+    with_report: bool = True
+
+
+def run_and_write(job: Job) -> dict[str, Any]:
+    """Do the job; all files of the answer are written, or none.
+
+    Returns
+    -------
+    dict
+        The content of result.json, with the paths of the files.
+    """
+    try:
+        check_folder(job.out)
+        return _run(job)
+    except KeyboardInterrupt:
+        say("stopped; nothing was written")
+        raise typer.Exit(STOPPED) from None
+
+
+def _run(job: Job) -> dict[str, Any]:
+    timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
+    auto = job.n_clusters == AUTO
+    model = job.choice.estimator(2 if auto else int(job.n_clusters))
+    model._validate_params()  # what is wrong with the command line is said before anything is read
+    suggestion, audits = None, []
+
+    with warnings.catch_warnings(record=True) as caught:
+        timings["start"] = _seconds_since_start()
+        with _timed(timings, "read"):
+            views = _checked(job.read(), model)
+        if auto:
+            with _timed(timings, "suggest"), fit_progress():
+                suggestion = _suggest(views, job.choice)
+            say(f"-k auto takes {suggestion.n_clusters}. {suggestion.reason}")
+            model.set_params(n_clusters=suggestion.n_clusters)
+        with _timed(timings, "fit"), fit_progress():
+            model.fit(views)
+        if job.with_audit:
+            with _timed(timings, "audit"), fit_progress():
+                audits = _audit(model, views)
+    warned = list(dict.fromkeys(str(warning.message) for warning in caught))
+    for text in warned:
+        say(f"warning: {text}")
+
+    with _timed(timings, "report"):
+        from manyview.report.result import describe_result
+
+        result = describe_result(
+            model,
+            views,
+            files=job.files,
+            command=job.command,
+            seed=job.choice.seed,
+            suggestion=suggestion,
+            timings=timings,
+            warnings=warned,
+            audits=audits,
+            row_order=job.row_order,
+        )
+        page = _report(model, views, result, audits) if job.with_report else None
+    result["timings"] = timings  # with that of the report, which the report itself cannot know
+    return write_answer(job.out, model, views, result, page)
+
+
+def _checked(views: Views, model: Any) -> Views:
+    """The views, unless the method is going to refuse them anyhow."""
+    from manyview.views import check_views
+
+    if len(views) < model.min_views:
+        raise typer.BadParameter(
+            f"{type(model).__name__} needs at least {model.min_views} views, got {len(views)}. Give one file for each "
+            "view, or say how to cut the columns of this table into views, for example with --view-sizes 2.",
+            param_hint="FILES",
+        )
+    if model.n_clusters > views.n_samples:
+        raise typer.BadParameter(
+            f"{model.n_clusters} clusters are more than there are samples, {views.n_samples}. Choose fewer.",
+            param_hint="-k",
+        )
+    return check_views(views, keep_float32=True)
+
+
+def _suggest(views: Views, choice: Choice) -> Any:
+    from manyview.cluster import suggest_n_clusters
+
+    return suggest_n_clusters(views, random_state=choice.seed, n_jobs=choice.jobs)
+
+
+def _audit(model: Any, views: Views) -> list[AuditResult]:
+    """What the answer depends on. A question that cannot be asked of these views is a warning, as the answer stands."""
+    from manyview.audit import audit_order, audit_seeds, audit_views
+    from manyview.exceptions import ViewsError
+
+    found = []
+    for ask in (audit_order, audit_seeds, audit_views):
+        try:
+            found.append(ask(model, views))
+        except ViewsError as error:
+            warnings.warn(f"{ask.__name__} was left out. {error}", stacklevel=2)
+    return found
+
+
+def _report(model: Any, views: Views, result: dict[str, Any], audits: Sequence[AuditResult]) -> str:
+    from manyview.report import run
+
+    return run.render(run.summarise(model, views, result, audits=audits))
+
+
+@contextmanager
+def _timed(timings: dict[str, float | None], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    timings[name] = time.perf_counter() - start
+
+
+def _seconds_since_start() -> float | None:
+    """The age of this process, where the system tells it (Linux)."""
+    try:
+        started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - int(started) / os.sysconf("SC_CLK_TCK"))
+    except (OSError, AttributeError):
+        return None

@@ -1,0 +1,60 @@
+"""``manyview cluster``: from files to clusters, with a report."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from manyview.cli._choice import Choice, ClustersOrAuto, parse_n_clusters
+from manyview.cli._options import grouped
+from manyview.cli._output import AsJson, print_json, result_console
+from manyview.cli._run import Job, run_and_write
+from manyview.cli._source import Source
+
+OutFolder = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")]
+
+
+@grouped
+def cluster(
+    source: Source,
+    k: ClustersOrAuto,
+    choice: Choice,
+    out: OutFolder = Path("manyview-output"),
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Also find out what the answer depends on; takes some 15 more fits.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Cluster the samples of files, and write labels.csv, result.json, graph.npz and report.html.
+
+    All files are written, or none. Files of an earlier run in the same folder are replaced.
+    """
+    n_clusters = parse_n_clusters(k, may_be_auto=True)
+    switches = [*(["--audit"] if audit else []), *([] if report else ["--no-report"])]
+    words = ["cluster", *source.words, "-k", str(n_clusters), *choice.words, "--out", str(out), *switches]
+    job = Job(
+        read=source.read,
+        choice=choice,
+        n_clusters=n_clusters,
+        out=out,
+        command=shlex.join(["manyview", *words]),
+        files=source.files,
+        with_audit=audit,
+        with_report=report,
+    )
+    show(job, as_json)
+
+
+def show(job: Job, as_json: bool) -> None:
+    """Do the job, and print what came out."""
+    result = run_and_write(job)
+    if as_json:
+        print_json(result)
+    else:
+        from manyview.cli._answer import print_answer
+
+        print_answer(result, result_console())
