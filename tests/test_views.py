@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from manyview import Views, check_views
 from manyview.exceptions import ViewsError
-from manyview.views import check_block, check_new_views, match_fitted
+from manyview.views import check_block, check_new_views, cut_table, match_fitted
 
 
 @pytest.fixture
@@ -428,3 +428,12 @@ def test_new_views_by_name_or_all_in_order(tables):
     ):
         with pytest.raises(ViewsError, match=message):
             match_fitted(new, check_new_views(new), names, sizes)
+
+
+def test_cut_table():
+    table = np.arange(15.0).reshape(3, 5)
+    cut = cut_table(Views([table], sample_ids=["a", "b", "c"], labels=[0, 0, 1]), [2, 3])
+    np.testing.assert_array_equal(cut[1], table[:, 2:])
+    assert (cut.sample_ids.tolist(), cut.labels.tolist()) == (["a", "b", "c"], [0, 0, 1])
+    with pytest.raises(ViewsError, match="view_sizes: only for one table, but there are 2 views: view0, view1"):
+        cut_table(cut, 2)

@@ -244,6 +244,22 @@ def _common_index(views: Views) -> np.ndarray | None:
     return ids
 
 
+def cut_table(views: Views, view_sizes: int | Sequence[int]) -> Views:
+    """Cut the only view of ``views`` into several; ids and labels stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview import Views
+    >>> from manyview.views import cut_table
+    >>> cut_table(Views([np.ones((3, 5))], labels=[0, 0, 1]), [2, 3])
+    Views(3 samples; view0: 2, view1: 3; 2 classes)
+    """
+    if len(views) > 1:
+        raise ViewsError(f"view_sizes: only for one table, but there are {len(views)} views: {', '.join(views.names)}.")
+    return replace(split_columns(views.arrays[0], view_sizes), sample_ids=views.sample_ids, labels=views.labels)
+
+
 def split_columns(table: Any, view_sizes: int | Sequence[int], min_samples: int = 1) -> Views:
     """Cut one wide table into views."""
     if not is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table) or is_annotated(table)):

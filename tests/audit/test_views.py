@@ -112,3 +112,14 @@ def test_one_table_is_cut_first(views):
     expected = audit_views(SMSC(2, random_state=0), list(views.arrays))
     assert found.names == ("without view0", "without view1", "without view2")
     np.testing.assert_array_equal(found.pairwise, expected.pairwise)
+
+
+def test_samples_that_lack_views_keep_lacking_them():
+    views = make_multiview(60, n_views=3, noise=0.3, random_state=0)
+    present = np.ones((60, 3), dtype=bool)
+    present[4, 1] = False
+    found = audit_views(InvariantTBGL(3, n_members=4, random_state=0), replace(views, present=present))
+    assert found.names == ("without view0", "without view1", "without view2")
+    present[4, 2] = False
+    with pytest.raises(ViewsError, match=r"every sample needs two views, but the sample in row 4 has view0 only\."):
+        audit_views(InvariantTBGL(3, random_state=0), replace(views, present=present))

@@ -16,8 +16,8 @@ import scipy.io
 import scipy.sparse as sp
 from jsonschema import Draft202012Validator
 
-from manyview.cli._folder import write_graph, write_labels
 from manyview.cli._choice import slug
+from manyview.cli._folder import write_graph, write_labels
 from manyview.cli.schemas import load_schema
 from manyview.cluster import InvariantTBGL, available_methods
 from manyview.datasets import make_multiview
@@ -280,7 +280,7 @@ def refused(call, folder, *words):
         (["hole.csv", "one.csv", "-k", "3"], "views['hole']"),
         (["data.npz", "-k", "3", "--out", "short.csv"], "--out: short.csv cannot be a folder: short.csv is a file."),
         (["data.npz", "-k", "3", "--out", "short.csv/a/b"], "short.csv is a file. Choose another folder."),
-        (["data.npz", "-k", "3", "--out", "taken"], "labels.csv is there already, and was not written by manyview"),
+        (["data.npz", "-k", "3", "--out", "taken"], "labels.csv is there already, and was not written by this"),
     ],
 )
 def test_bad_input(call, folder, npz, views, words, text):

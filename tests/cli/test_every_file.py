@@ -11,8 +11,8 @@ import pandas
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from manyview.cli.schemas import load_schema
 
+from manyview.cli.schemas import load_schema
 from manyview.io import read_views
 
 QUICK = ("MSRC-v5.mat", "BBCSport.mat")

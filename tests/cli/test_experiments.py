@@ -21,7 +21,9 @@ def page(monkeypatch):
     return module
 
 
-@pytest.mark.parametrize("words", [(), ("experiments",), *(("experiments", command) for command in COMMANDS)])
+@pytest.mark.parametrize(
+    "words", [(), ("compare",), ("audit",), ("experiments",), *(("experiments", command) for command in COMMANDS)]
+)
 def test_help_has_an_example(call, words):
     result = call(*words, "--help")
     assert result.exit_code == 0

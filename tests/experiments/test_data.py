@@ -29,6 +29,26 @@ def test_read(tmp_path):
     assert facts("mine", views).sorted_by_class
 
 
+def test_read_with_options(tmp_path):
+    for name, ids in (("a", "xyz"), ("b", "zyw")):
+        lines = [f"{id},{i},{i + 1}" for i, id in enumerate(ids)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["flower,u,v", *lines]))
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    views = load({"read": paths, "options": {"id_column": "flower", "join": "outer"}})
+    assert views.sample_ids.tolist() == ["x", "y", "z", "w"]
+    assert views.present.tolist() == [[True, False], [True, True], [True, True], [False, True]]
+    with pytest.raises(DatasetError, match=r"there is no file .*c\.csv"):
+        load({"read": [*paths, str(tmp_path / "c.csv")]})
+
+
+def test_read_one_table_as_several_views(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=np.arange(20.0).reshape(4, 5), labels=[0, 0, 1, 1])
+    views = load({"read": str(tmp_path / "mine.npz"), "view_sizes": [2, 3]})
+    assert views.n_features == (2, 3)
+    np.testing.assert_array_equal(views[1], np.arange(20.0).reshape(4, 5)[:, 2:])
+    assert views.labels.tolist() == [0, 0, 1, 1]
+
+
 def test_load_and_cut():
     views = load({"load": "digits", "first": 50})
     np.testing.assert_array_equal(views["pixels"], load_digits_views()["pixels"][:50])
@@ -75,9 +95,11 @@ def test_facts():
     assert facts("mine", views.take([1, 2, 0, 3])).sorted_by_class
 
 
-def test_facts_need_classes():
-    with pytest.raises(DatasetError, match="mine: has no known classes"):
-        facts("mine", Views([np.zeros((3, 1))]))
+def test_facts_without_classes():
+    found = facts("mine", Views([np.zeros((3, 1))]))
+    assert (found.n_samples, found.classes, found.sorted_by_class) == (3, None, None)
+    with pytest.raises(DatasetError, match="mine: has no known classes, so no clustering of it can be scored"):
+        found.known_classes  # noqa: B018
 
 
 def views_to_change():

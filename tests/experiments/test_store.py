@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,25 @@ def test_a_later_end_of_a_cell_takes_the_place_of_the_earlier(store):
     store.add(CELL, RESULT, FACTS)
     store.add(CELL, RESULT, FACTS)
     check_same(store.results([CELL.key])[CELL.key], RESULT)
+
+
+def test_a_dataset_without_classes(store):
+    store.add(CELL, RESULT, replace(FACTS, classes=None, sorted_by_class=None))
+    found = store.datasets()["blobs"]
+    assert (found.n_samples, found.classes, found.sorted_by_class) == (6, None, None)
+
+
+def test_whether_a_dataset_is_known(store):
+    assert not store.knows("blobs", FACTS.fingerprint)
+    store.add(CELL, RESULT, FACTS)
+    assert store.knows("blobs", FACTS.fingerprint)
+    with pytest.raises(StoreError, match=r"blobs: its values are not those that the results in .* were found on"):
+        store.knows("blobs", "0" * 64)
+
+
+def test_cells_of_old_stores_are_found_again():
+    cell = Cell("mine", {"read": "mine.npz"}, "TBGL", {"p": 0.5}, "shuffled", 3)
+    assert cell.key == "87d9229190e5e8a121354239d348a8b2"
 
 
 def test_many_keys(store):

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,36 @@ def test_one_view(told):
     execute(cell(view=1), Datasets())
     np.testing.assert_array_equal(Told.seen.arrays[0], Datasets().get(cell())[0].arrays[1])
     assert len(Told.seen) == 1
+
+
+def test_samples_that_lack_views_are_handed_on(told, monkeypatch):
+    data = make_multiview(60, 3, noise=0.1, random_state=0)
+    present = np.ones((60, len(data)), dtype=bool)
+    present[7, 1] = False
+    monkeypatch.setattr(_worker, "load", lambda source: replace(data, present=present))
+    execute(cell(protocol=SHUFFLED, seed=3), Datasets())
+    row = np.random.RandomState(3).permutation(60).tolist().index(7)
+    assert np.argwhere(~Told.seen.present).tolist() == [[row, 1]]
+    execute(cell(view=0), Datasets())
+    assert Told.seen.present is None
+    answer = execute(cell(view=1), Datasets())
+    assert answer.result.status == FAILED
+    assert "the sample in row 7 has no view at all" in answer.result.reason
+    assert "shuffled" not in answer.result.reason
+    answer = execute(cell("LMVSC", protocol=SHUFFLED, seed=3), Datasets())
+    assert f"the first in row {row}." in answer.result.reason
+    assert answer.result.reason.endswith("Rows are counted as shuffled.")
+
+
+def test_the_number_of_clusters_is_that_of_the_classes_unless_it_is_given(told, monkeypatch):
+    execute(cell(parameters={"n_clusters": 5}), Datasets())
+    assert Told.given["n_clusters"] == 5
+    monkeypatch.setattr(_worker, "load", lambda source: Views(make_multiview(60, random_state=0).arrays))
+    answer = execute(cell(parameters={"n_clusters": 4}), Datasets())
+    assert (answer.result.status, Told.given["n_clusters"], answer.data.classes) == (DONE, 4, None)
+    answer = execute(cell(), Datasets())
+    assert (answer.result.status, answer.data) == (ABSENT, None)
+    assert answer.result.reason == "blobs: has no known classes, so no clustering of it can be scored."
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -216,3 +218,47 @@ def page(monkeypatch):
     """``render`` with a stand-in for plotly.js: it is the same in all pages."""
     monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "/* plotly.js */")
     return render
+
+
+class Parsed(HTMLParser):
+    """All elements, the visible text, rows of tables, and figures; tags that are not closed in order are an error."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.rows: list[list[str]] = []
+        self.figures: list[dict[str, Any]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+        self.text = " ".join(self.text.split())
+        self.rows = [[" ".join(cell.split()) for cell in row] for row in self.rows]
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in ("br", "meta"):
+            self._open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if self._open[-1:] == ["script"]:
+            if data.startswith("{"):
+                self.figures.append(json.loads(data))
+        elif self._open[-1:] != ["style"]:
+            self.text += data
+            if {"td", "th"} & set(self._open):
+                self.rows[-1][-1] += data
+
+
+@pytest.fixture
+def parsed():
+    """A function: a page as a reader sees it."""
+    return Parsed

@@ -90,7 +90,7 @@ def test_scores_say_how_the_rows_were_ordered(model, views):
     in_blocks = describe_result(model, replace(views, labels=views.labels[blocks]))
     assert in_blocks["data"]["sorted_by_class"] is True
     assert in_blocks["row_order"] == "rows as given, sorted by class"
-    assert describe_result(model, views, row_order="shuffled")["row_order"] == "shuffled"
+    assert describe_result(model, views, order="shuffled")["row_order"] == "shuffled"
 
 
 def test_without_classes_there_are_no_scores(model, views):

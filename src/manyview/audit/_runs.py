@@ -15,6 +15,7 @@ from manyview.audit._parameters import seed_of
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning
 from manyview.metrics import accuracy, adjusted_rand
+from manyview.metrics.table import in_blocks
 from manyview.views import Views, check_views
 
 
@@ -93,7 +94,7 @@ class Runs:
             accuracy=np.array([accuracy(self.known, one) for one in found])
             if found and self.known is not None
             else None,
-            sorted_by_class=None if self.known is None else _is_sorted(self.known),
+            sorted_by_class=None if self.known is None else in_blocks(self.known),
             seed_agreement=seed_agreement,
             warnings=tuple(f"{text} ({', '.join(runs)})" for text, runs in self._warned.items()),
         )
@@ -112,8 +113,3 @@ def check_count(name: str, value: int) -> None:
     """There must be something to compare with."""
     if value < 1:
         raise ValueError(f"{name}: expected at least 1, got {value}.")
-
-
-def _is_sorted(known: np.ndarray) -> bool:
-    """Whether every class is one block of rows."""
-    return int((known[1:] != known[:-1]).sum()) == len(np.unique(known)) - 1

@@ -50,12 +50,8 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
     """
     runs = Runs("audit_views", estimator, views, verbose)
     given = runs.views
-    least = max(getattr(estimator, "min_views", 1), 1)
-    if len(given) <= least:
-        raise ViewsError(
-            f"views: to leave one out, {runs.name} needs at least {least + 1} views, got {len(given)}: "
-            f"{', '.join(given.names)}."
-        )
+    if reason := why_none_can_go(estimator, given):
+        raise ViewsError(f"views: {reason}")
     check_any_view_may_go(runs.parameters)
     labels = {REFERENCE: runs.fit(REFERENCE)}
     for v, name in enumerate(given.names):
@@ -64,6 +60,25 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
     return runs.result("views", REFERENCE, labels)
 
 
+def why_none_can_go(estimator: Any, views: Views) -> str | None:
+    """Say why no view can be left out; None if one can."""
+    needed = max(getattr(estimator, "min_views", 1), 1) + 1
+    if len(views) < needed:
+        name = type(estimator).__name__
+        return f"to leave one out, {name} needs at least {needed} views, got {len(views)}: {', '.join(views.names)}."
+    if views.present is None or (views.present.sum(axis=1) > 1).all():
+        return None
+    row = int((views.present.sum(axis=1) == 1).argmax())
+    sample = f"row {row}" + ("" if views.sample_ids is None else f" ({views.sample_ids[row]})")
+    only = views.names[int(views.present[row].argmax())]
+    return f"to leave one out, every sample needs two views, but the sample in {sample} has {only} only."
+
+
 def _without(views: Views, left_out: int) -> Views:
     kept = [v for v in range(len(views)) if v != left_out]
-    return replace(views, arrays=tuple(views.arrays[v] for v in kept), names=tuple(views.names[v] for v in kept))
+    return replace(
+        views,
+        arrays=tuple(views.arrays[v] for v in kept),
+        names=tuple(views.names[v] for v in kept),
+        present=None if views.present is None else views.present[:, kept],
+    )

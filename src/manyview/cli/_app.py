@@ -10,7 +10,9 @@ from manyview._version import __version__
 from manyview.cli import experiments
 from manyview.cli._errors import Program
 from manyview.cli._help import examples, help_alone
+from manyview.cli.audit import audit
 from manyview.cli.cluster import cluster
+from manyview.cli.compare import compare
 from manyview.cli.demo import demo
 
 app = typer.Typer(
@@ -30,6 +32,20 @@ app.command(
         "manyview cluster table.csv --view-sizes 20,30 -k 4 --audit",
     )
 )(cluster)
+app.command(
+    epilog=examples(
+        "manyview compare flowers.mat -k 17",
+        "manyview compare colour.csv texture.csv --id flower -k 17 --methods invariant-tbgl,sfmc --seeds 3",
+        "manyview compare flowers.mat -k 17 --store fits.sqlite --time-limit 600 --out comparison",
+    )
+)(compare)
+app.command(
+    epilog=examples(
+        "manyview audit flowers.mat -k 17",
+        "manyview audit flowers.mat -k 17 --method tbgl --questions order --shuffles 10",
+        "manyview audit flowers.mat -k 17 --out audit --fail",
+    )
+)(audit)
 app.add_typer(experiments.app, name="experiments")
 
 

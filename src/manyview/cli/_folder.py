@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
-import os
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import typer
-
 from manyview._files import Content, write_folder
+from manyview.cli._output import read_document, to_json
 
 if TYPE_CHECKING:
     from manyview.views import Views
@@ -21,34 +18,10 @@ NAMES = {"result": "result.json", "labels": "labels.csv", "graph": "graph.npz", 
 _GRAPHS = ("consensus_graph_", "learned_graph_")
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, or in which files would be lost that are not ours.
-
-    This is asked before anything is computed: nobody should wait for a fit, and then find that there is no room for it.
-    """
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not place.is_dir():
-        raise _bad_folder(f"{folder} cannot be a folder: {place} is a file.")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise _bad_folder(f"there is no permission to write to {place}.")
-    ours = _written_before(folder)
-    for name in NAMES.values():
-        if (folder / name).exists() and name not in ours:
-            raise _bad_folder(f"{folder / name} is there already, and was not written by manyview cluster.")
-
-
-def _bad_folder(reason: str) -> typer.BadParameter:
-    return typer.BadParameter(f"{reason} Choose another folder.", param_hint="--out")
-
-
 def _written_before(folder: Path) -> set[str]:
     """The names of what an earlier run has written to this folder."""
-    try:
-        earlier = json.loads((folder / NAMES["result"]).read_bytes())
-        is_ours = str(earlier["format"]).startswith("manyview result")
-        return {name for name in earlier["output"].values() if name in NAMES.values()} if is_ours else set()
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        return set()
+    earlier = (read_document(folder / NAMES["result"]) or {}).get("output")
+    return set(earlier.values()) & set(NAMES.values()) if isinstance(earlier, dict) else set()
 
 
 def write_answer(folder: Path, model: Any, views: Views, result: dict[str, Any], page: str | None) -> dict[str, Any]:
@@ -57,7 +30,7 @@ def write_answer(folder: Path, model: Any, views: Views, result: dict[str, Any],
     Parameters
     ----------
     folder : Path
-        One that :func:`check_folder` has found good; made if need be.
+        Made if need be.
     model : fitted estimator
         With the labels, and perhaps a graph.
     views : Views
@@ -79,7 +52,7 @@ def write_answer(folder: Path, model: Any, views: Views, result: dict[str, Any],
     if page is not None:
         contents["report"] = page.encode(errors="backslashreplace")  # a file's name may hold bytes that are no text
     names = {kind: name if kind in contents or kind == "result" else None for kind, name in NAMES.items()}
-    text = json.dumps({**result, "output": names}, indent=1, allow_nan=False) + "\n"
+    text = to_json({**result, "output": names})
 
     left_over = _written_before(folder) - set(names.values())
     try:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextlib import nullcontext as fit_progress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from manyview.cli._errors import STOPPED, say
-from manyview.cli._folder import check_folder, write_answer
 from manyview.cli._choice import AUTO, Choice
+from manyview.cli._errors import STOPPED, say
+from manyview.cli._folder import NAMES, write_answer
+from manyview.cli._output import check_folder
 
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
@@ -33,6 +34,7 @@ class Job:
     out: Path
     command: str
     files: Sequence[Path] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
     row_order: str | None = None
     with_audit: bool = False
     with_report: bool = True
@@ -47,7 +49,7 @@ def run_and_write(job: Job) -> dict[str, Any]:
         The content of result.json, with the paths of the files.
     """
     try:
-        check_folder(job.out)
+        check_folder(job.out, list(NAMES.values()))
         return _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
@@ -92,7 +94,8 @@ def _run(job: Job) -> dict[str, Any]:
             timings=timings,
             warnings=warned,
             audits=audits,
-            row_order=job.row_order,
+            reading=job.reading,
+            order=job.row_order,
         )
         page = _report(model, views, result, audits) if job.with_report else None
     result["timings"] = timings  # with that of the report, which the report itself cannot know

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,10 +122,26 @@ class Source:
         numbers = [int(word) for word in words]
         return numbers[0] if len(numbers) == 1 else numbers
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the files are read, where that is not the default."""
+        return self.options | ({} if self.sizes is None else {"view_sizes": self.sizes})
+
+    @property
+    def as_data(self) -> dict[str, Any]:
+        """What an experiment reads the same views from, see :func:`manyview.experiments._data.load`."""
+        more = {"options": self.options, "view_sizes": self.sizes}
+        return {"read": self.path} | {name: value for name, value in more.items() if value not in (None, {})}
+
+    @property
+    def title(self) -> str:
+        """What to call the data: the names of the files, without folders and endings."""
+        return ", ".join(file.resolve().stem for file in self.files)
+
     def read(self) -> Views:
         """Read the views; their values are not checked yet."""
         from manyview.io import read_views
-        from manyview.views import split_columns
+        from manyview.views import cut_table
 
         sizes = self.sizes
         views = read_views(self.path, **self.options)
@@ -136,8 +152,7 @@ class Source:
                 f"only for one table, but there are {len(views)} views: {', '.join(views.names)}.",
                 param_hint="--view-sizes",
             )
-        cut = split_columns(views.arrays[0], sizes)
-        return replace(cut, sample_ids=views.sample_ids, labels=views.labels)
+        return cut_table(views, sizes)
 
     @property
     def words(self) -> list[str]:

@@ -43,6 +43,7 @@ def cluster(
         out=out,
         command=shlex.join(["manyview", *words]),
         files=source.files,
+        reading=source.reading,
         with_audit=audit,
         with_report=report,
     )

@@ -22,7 +22,8 @@ from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST_FILE
 from manyview.exceptions import DatasetError
 from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views
-from manyview.views import Views
+from manyview.metrics.table import in_blocks
+from manyview.views import Views, cut_table
 
 LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist": load_mnist_views}
 """What ``{"load": name}`` may name."""
@@ -37,7 +38,9 @@ def load(source: Mapping[str, Any]) -> Views:
         ``{"fetch": name}``, ``{"load": name}``, ``{"read": path}`` or ``{"generate": {...}}``, see
         :class:`~manyview.experiments._model.Dataset`. Besides the arguments of
         :func:`~manyview.datasets.make_multiview`, ``generate`` may have ``dtype`` ("float32") and ``sorted``: whether
-        to sort the samples by class, like most benchmark files. With ``{"first": n}`` beside it, only so many rows.
+        to sort the samples by class, like most benchmark files. ``read`` may be a list of paths; beside it,
+        ``options`` are more arguments of :func:`~manyview.read_views`, and ``view_sizes`` cuts one table into views.
+        With ``{"first": n}`` beside it, only so many rows.
 
     Raises
     ------
@@ -62,7 +65,8 @@ def _load_all(source: Mapping[str, Any]) -> Views:
     if "load" in source:
         return LOADERS[source["load"]]()
     if "read" in source:
-        return read_views(source["read"])
+        views = read_views(source["read"], **source.get("options", {}))
+        return cut_table(views, source["view_sizes"]) if "view_sizes" in source else views
     return fetch_dataset(source["fetch"], download_if_missing=False)
 
 
@@ -77,8 +81,8 @@ def why_absent(source: Mapping[str, Any]) -> str | None:
     """
     if source.get("load") == "mnist" and not (data_folder() / MNIST_FILE).is_file():
         return f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}"
-    if "read" in source and not Path(source["read"]).exists():
-        return f"dataset not found: there is no file {source['read']}. Paths are seen from the folder you are in."
+    if missing := [path for path in _files(source) if not Path(path).exists()]:
+        return f"dataset not found: there is no file {missing[0]}. Paths are seen from the folder you are in."
     if "fetch" not in source:
         return None
     info = dataset_info(source["fetch"])
@@ -91,6 +95,11 @@ def why_absent(source: Mapping[str, Any]) -> str | None:
     )
 
 
+def _files(source: Mapping[str, Any]) -> list[str]:
+    read = source.get("read", [])
+    return [read] if isinstance(read, str) else list(read)
+
+
 def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any) -> Views:
     views = make_multiview(**arguments)
     if sorted:
@@ -99,7 +108,7 @@ def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any)
 
 
 def facts(name: str, views: Views) -> DatasetFacts:
-    """Return what must be kept of a dataset to score labels later, and to know whether it is the same one.
+    """Return what must be kept of a dataset to score labels later, where it has classes, and to know it again.
 
     Examples
     --------
@@ -109,15 +118,12 @@ def facts(name: str, views: Views) -> DatasetFacts:
     >>> found.n_samples, found.views[0], found.sorted_by_class
     (1797, ('pixels', 64), False)
     """
-    if views.labels is None:
-        raise DatasetError(f"{name}: has no known classes, so no clustering of it can be scored.")
-    known, classes = np.unique(views.labels, return_inverse=True)
-    blocks = 1 + np.count_nonzero(np.diff(classes))
+    classes = None if views.labels is None else np.unique(views.labels, return_inverse=True)[1]
     return DatasetFacts(
         name=name,
         fingerprint=fingerprint(views, classes),
         n_samples=views.n_samples,
         views=tuple(zip(views.names, views.n_features, strict=True)),
         classes=classes,
-        sorted_by_class=bool(blocks == len(known)),
+        sorted_by_class=None if classes is None else in_blocks(classes),
     )

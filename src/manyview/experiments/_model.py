@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from manyview.exceptions import DatasetError
+
 FILE_ORDER = "file-order"
 SHUFFLED = "shuffled"
 PROTOCOLS = (FILE_ORDER, SHUFFLED)
@@ -32,8 +34,8 @@ class Dataset:
         What tables call it.
     source : dict
         ``{"fetch": name}`` of :func:`manyview.datasets.fetch_dataset`, ``{"load": name}`` of a loader of
-        :mod:`manyview.datasets`, ``{"read": path}`` of a file with views and classes for
-        :func:`manyview.read_views`, or ``{"generate": {...}}``, arguments of
+        :mod:`manyview.datasets`, ``{"read": path}`` of a file (or a list of files) with views and classes for
+        :func:`manyview.read_views`, with its ``"options"`` beside it, or ``{"generate": {...}}``, arguments of
         :func:`manyview.datasets.make_multiview`. With ``"first": n`` beside it, only the first rows.
     stand_in_for : str, optional
         The dataset of the paper that it takes the place of. A stand-in is never shown in a published row.
@@ -57,7 +59,8 @@ class Cell:
     estimator : str
         Name of the class, one of :func:`manyview.cluster.available_methods`.
     parameters : dict
-        Arguments of the estimator besides ``n_clusters``, ``random_state`` and ``n_jobs``.
+        Arguments of the estimator besides ``random_state`` and ``n_jobs``. Without ``n_clusters``, there are as many
+        clusters as known classes.
     protocol : {"file-order", "shuffled"}
         Order of the rows.
     seed : int
@@ -253,9 +256,9 @@ class DatasetFacts:
     n_samples : int
     views : tuple of (str, int)
         Name and number of features of each view.
-    classes : ndarray of int, shape (n_samples,)
-        Known classes as numbers, in the order of the file.
-    sorted_by_class : bool
+    classes : ndarray of int, shape (n_samples,), or None
+        Known classes as numbers, in the order of the file; None if none are known.
+    sorted_by_class : bool or None
         Whether every class is one block of rows.
     """
 
@@ -263,5 +266,12 @@ class DatasetFacts:
     fingerprint: str
     n_samples: int
     views: tuple[tuple[str, int], ...]
-    classes: np.ndarray
-    sorted_by_class: bool
+    classes: np.ndarray | None
+    sorted_by_class: bool | None
+
+    @property
+    def known_classes(self) -> np.ndarray:
+        """The classes, where something cannot be done without."""
+        if self.classes is None:
+            raise DatasetError(f"{self.name}: has no known classes, so no clustering of it can be scored.")
+        return self.classes

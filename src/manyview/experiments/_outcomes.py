@@ -58,7 +58,7 @@ class Outcomes:
             raise ValueError(
                 f"datasets: no facts of {cell.dataset!r}, of which there are results; got those of: {known}."
             )
-        return self._datasets[cell.dataset].classes
+        return self._datasets[cell.dataset].known_classes
 
     def scores(self, cell: Cell) -> dict[str, float]:
         """The seven scores of a cell that is done. NMI is the paper's: divided by the larger entropy."""

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import replace
 from functools import cache
 from typing import Any, TextIO
 
@@ -62,21 +63,23 @@ def execute(cell: Cell, datasets: Datasets) -> Answer:
         views, data = datasets.get(cell)
         return Answer(_fit(cell, views, data), data)
     except DatasetError as error:
-        return Answer(CellResult(cell.key, ABSENT, _reason(error)), data)
+        return Answer(CellResult(cell.key, ABSENT, _reason(error)), None)
     except MemoryError as error:
         return Answer(CellResult(cell.key, MEMORY, _reason(error) or "the memory was not enough"), data)
     except Exception as error:
-        return Answer(CellResult(cell.key, FAILED, f"{type(error).__name__}: {_reason(error)}"), data)
+        # a row that a text names is not that of the file
+        counted = " Rows are counted as shuffled." if cell.protocol == SHUFFLED and " row " in str(error) else ""
+        return Answer(CellResult(cell.key, FAILED, f"{type(error).__name__}: {_reason(error)}{counted}"), data)
 
 
 def _fit(cell: Cell, views: Views, data: DatasetFacts) -> CellResult:
     n = data.n_samples
     rows = np.random.RandomState(cell.seed).permutation(n) if cell.protocol == SHUFFLED else np.arange(n)
     # the classes stay here: what is measured must not see them
-    seen = Views(views.arrays, views.names) if cell.view is None else Views((views.arrays[cell.view],))
+    seen = replace(views, sample_ids=None, labels=None) if cell.view is None else _one_view(views, cell.view)
     if cell.protocol == SHUFFLED:
         seen = seen.take(rows)
-    model = _estimator(cell, len(np.unique(data.classes)))
+    model = _estimator(cell, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _warm_up(cell.estimator)
@@ -92,8 +95,12 @@ def _fit(cell: Cell, views: Views, data: DatasetFacts) -> CellResult:
         labels=labels,
         seconds=seconds,
         peak_bytes=None if before is None or peak is None else max(peak - before, 0),
-        pictures=graph_pictures(model, seen, data.classes[rows]) if cell.keep_graphs else {},
+        pictures=graph_pictures(model, seen, data.known_classes[rows]) if cell.keep_graphs else {},
     )
+
+
+def _one_view(views: Views, view: int) -> Views:
+    return Views((views.arrays[view],), present=None if views.present is None else views.present[:, [view]])
 
 
 @cache
@@ -102,12 +109,14 @@ def _warm_up(estimator: str) -> None:
     METHODS[estimator](3, random_state=0).fit(make_multiview(60, 3, noise=0.6, random_state=0))
 
 
-def _estimator(cell: Cell, n_clusters: int) -> Any:
+def _estimator(cell: Cell, data: DatasetFacts) -> Any:
     method = METHODS[cell.estimator]
+    parameters = dict(cell.parameters)
+    n_clusters = parameters.pop("n_clusters", None) or len(np.unique(data.known_classes))
     known = inspect.signature(method).parameters
     # cells run beside each other, so each has one thread
     common = {name: value for name, value in (("random_state", cell.seed), ("n_jobs", 1)) if name in known}
-    return method(n_clusters, **common, **cell.parameters)
+    return method(n_clusters, **common, **parameters)
 
 
 def _reason(error: BaseException) -> str:

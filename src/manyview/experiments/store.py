@@ -33,7 +33,7 @@ CREATE TABLE datasets (
     fingerprint TEXT NOT NULL,
     views TEXT NOT NULL,            -- JSON: [[name, number of features], ...]
     sorted_by_class INTEGER NOT NULL,
-    classes BLOB NOT NULL           -- array, in the order of the file
+    classes BLOB NOT NULL           -- array, in the order of the file (n_samples x 0 if none are known)
 ) STRICT;
 CREATE TABLE cells (
     key TEXT PRIMARY KEY,
@@ -177,23 +177,34 @@ class Store:
             )
 
     def _add_dataset(self, data: DatasetFacts) -> None:
-        known = self._connection.execute("SELECT fingerprint FROM datasets WHERE name = ?", [data.name]).fetchone()
-        if known is None:
+        if not self.knows(data.name, data.fingerprint):
+            unknown = np.empty((data.n_samples, 0))
             self._connection.execute(
                 "INSERT INTO datasets VALUES (?, ?, ?, ?, ?)",
                 [
                     data.name,
                     data.fingerprint,
                     json.dumps(data.views),
-                    data.sorted_by_class,
-                    _pack(_smallest(data.classes)),
+                    bool(data.sorted_by_class),
+                    _pack(unknown if data.classes is None else _smallest(data.classes)),
                 ],
             )
-        elif known[0] != data.fingerprint:
+
+    def knows(self, dataset: str, fingerprint: str) -> bool:
+        """Tell whether there are results of a dataset.
+
+        Raises
+        ------
+        StoreError
+            If there are, but found on other values.
+        """
+        known = self._connection.execute("SELECT fingerprint FROM datasets WHERE name = ?", [dataset]).fetchone()
+        if known is not None and known[0] != fingerprint:
             raise StoreError(
-                f"{data.name}: its values are not those that the results in {self.path} were found on (fingerprint "
-                f"{data.fingerprint[:12]}, there {known[0][:12]}). Use another store, or bring the old data back."
+                f"{dataset}: its values are not those that the results in {self.path} were found on (fingerprint "
+                f"{fingerprint[:12]}, there {known[0][:12]}). Use another store, or bring the old data back."
             )
+        return known is not None
 
     def results(self, keys: Iterable[str]) -> dict[str, CellResult]:
         """How these cells ended, by key; cells that have not been run are not there."""
@@ -293,8 +304,16 @@ def _batches(keys: list[str]) -> Iterator[list[str]]:
 
 def _dataset(name: str, fingerprint: str, views: str, sorted_by_class: int, classes: bytes) -> DatasetFacts:
     labels = _unpack(classes)
+    known = labels.ndim == 1
     shapes = tuple((view, width) for view, width in json.loads(views))
-    return DatasetFacts(name, fingerprint, len(labels), shapes, labels, bool(sorted_by_class))
+    return DatasetFacts(
+        name,
+        fingerprint,
+        len(labels),
+        shapes,
+        classes=labels if known else None,
+        sorted_by_class=bool(sorted_by_class) if known else None,
+    )
 
 
 def _smallest(labels: np.ndarray) -> np.ndarray:

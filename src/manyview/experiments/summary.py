@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from manyview._plain import plain
 from manyview.experiments._figures import curves_of, growth_of, pictures_of
 from manyview.experiments._model import ABSENT, SHUFFLED, STATUSES, Cell, CellResult, Dataset, DatasetFacts, Part, Spec
 from manyview.experiments._order import order_audit
@@ -58,11 +59,11 @@ def summarise(
     tables = [table for part in parts for table in part.get("tables", ())]
     shown = _datasets(spec, cells, outcomes, datasets)
     did = {result.run for result in map(outcomes.__getitem__, cells) if result is not None}
-    return _plain(
+    return plain(
         {
             "spec": {"name": spec.name, "title": spec.title},
             "cells": _counts(cells, outcomes),
-            "runs": _distinct([run for run in runs if run["id"] in did]),
+            "runs": distinct_runs([run for run in runs if run["id"] in did]),
             "datasets": shown,
             "parts": parts,
             "order_audit": order_audit(spec.parts, outcomes),
@@ -72,7 +73,7 @@ def summarise(
     )
 
 
-def _distinct(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def distinct_runs(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """One run for each environment: a spec that was stopped and went on many times is not many experiments."""
     found: dict[str, Mapping[str, Any]] = {}
     for run in runs:
@@ -121,7 +122,7 @@ def _dataset(dataset: Dataset, facts: DatasetFacts | None, absent: str | None) -
         "stand_in_for": dataset.stand_in_for,
         "generated": is_generated(dataset),
         "n_samples": None if facts is None else facts.n_samples,
-        "n_classes": None if facts is None else len(np.unique(facts.classes)),
+        "n_classes": None if facts is None else len(np.unique(facts.known_classes)),
         "views": [] if facts is None else facts.views,
         "sorted_by_class": None if facts is None else facts.sorted_by_class,
         "fingerprint": None if facts is None else facts.fingerprint,
@@ -144,16 +145,3 @@ def _scatter(tables: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                     "acc": found["scores"]["acc"]["mean"],
                 }
     return list(points.values())
-
-
-def _plain(value: Any) -> Any:
-    """The same with the types of JSON only; JSON has no number that is not finite."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic | np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

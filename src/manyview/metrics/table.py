@@ -163,3 +163,16 @@ def _encode(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return values[order], rank[codes]
+
+
+def in_blocks(labels: np.ndarray) -> bool:
+    """Whether every class is one block of rows: a file that is sorted by class, in whatever order of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.metrics.table import in_blocks
+    >>> in_blocks(np.array([1, 1, 0, 2, 2])), in_blocks(np.array([1, 0, 1]))
+    (True, False)
+    """
+    return int(np.count_nonzero(labels[1:] != labels[:-1])) == len(np.unique(labels)) - 1

@@ -14,6 +14,7 @@ from manyview._colours import TEN_COLOURS
 from manyview._memory import gib
 from manyview._version import __version__
 from manyview.metrics import SCORE_TITLES
+from manyview.report._audit_words import question, short_answer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,6 +65,7 @@ def _templates() -> Environment:
     environment.filters.update(
         number=number, duration=duration, memory=memory, p_value=p_value, score=score_name, quote=quote
     )
+    environment.filters.update(question=question, short_answer=short_answer)
     return environment
 
 

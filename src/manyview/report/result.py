@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas
 
 from manyview._environment import cores, describe_environment
-from manyview._fingerprint import fingerprint
-from manyview.metrics import Contingency, clustering_scores, contingency
+from manyview._plain import plain
+from manyview.metrics import clustering_scores
+from manyview.report._data import class_codes, describe_data, describe_method, row_order
 
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
@@ -30,13 +29,14 @@ def describe_result(
     views: Views,
     *,
     files: Iterable[object] = (),
+    reading: Mapping[str, Any] | None = None,
     command: str | None = None,
     seed: int | None = None,
     suggestion: ClusterCountSuggestion | None = None,
     timings: Mapping[str, float | None] | None = None,
     warnings: Iterable[str] = (),
     audits: Iterable[AuditResult] = (),
-    row_order: str | None = None,
+    order: str | None = None,
 ) -> dict[str, Any]:
     """Say what was clustered, how, and what came out.
 
@@ -49,6 +49,8 @@ def describe_result(
         are left out of these.
     files : iterable, default=()
         What the views were read from, as the user named it.
+    reading : mapping, optional
+        How: arguments of :func:`manyview.read_views`, and ``view_sizes``.
     command : str, optional
         The command line that does the same again.
     seed : int, optional
@@ -61,7 +63,7 @@ def describe_result(
         What the user was warned of; each text is kept once.
     audits : iterable of AuditResult, default=()
         What was found out about the answer.
-    row_order : str, optional
+    order : str, optional
         How the rows were ordered when the scores were measured, if the caller knows, such as "shuffled". Else it says
         whether the classes are blocks of rows.
 
@@ -83,70 +85,38 @@ def describe_result(
     (1.0, 'rows as given')
     """
     parameters = model.get_params(deep=False)
-    counts, classes = _known_classes(views, model.labels_)
-    sorted_by_class = None if counts is None else _are_blocks(counts.class_codes)
+    data = describe_data(views, files, reading)
     clusters = _clusters(model)
     return {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
-        "data": {
-            "files": [str(file) for file in files],
-            "sha256": fingerprint(views, classes),
-            "n_samples": views.n_samples,
-            "views": _described_views(views),
-            "has_ids": views.sample_ids is not None,
-            "n_classes": None if counts is None else len(counts.classes),
-            "sorted_by_class": sorted_by_class,
-        },
-        "method": {
-            "name": type(model).__name__,
-            "title": model.facts.title,
-            "reference": model.facts.reference,
-            "order_dependent": model.facts.order_dependent,
-        },
-        "parameters": _plain(parameters),
+        "data": data,
+        "method": describe_method(model),
+        "parameters": plain(parameters),
         "seed": _whole(parameters.get("random_state")) if seed is None else seed,
         "n_clusters": len(clusters),
         "suggestion": _described_suggestion(suggestion or getattr(model, "suggestion_", None)),
         "clusters": clusters,
         "confidence": _described_confidence(getattr(model, "confidence_", None)),
-        "view_weights": _plain(getattr(model, "view_weights_", None)),
-        "n_iter": _plain(getattr(model, "n_iter_", None)),
-        "converged": _plain(getattr(model, "converged_", None)),
-        "scores": None if counts is None else _plain(clustering_scores(counts.class_codes, counts.cluster_codes)),
-        "row_order": row_order or ("rows as given, sorted by class" if sorted_by_class else "rows as given"),
+        "view_weights": plain(getattr(model, "view_weights_", None)),
+        "n_iter": plain(getattr(model, "n_iter_", None)),
+        "converged": plain(getattr(model, "converged_", None)),
+        "scores": _scores(views, model.labels_),
+        "row_order": order or row_order(data),
         "audits": [audit.to_dict() for audit in audits],
-        "timings": _plain(timings or {}),
+        "timings": plain(timings or {}),
         "environment": describe_environment(parameters.get("n_jobs") or cores()),
         "warnings": list(dict.fromkeys(warnings)),
     }
 
 
-def _known_classes(views: Views, clusters: np.ndarray) -> tuple[Contingency | None, np.ndarray | None]:
-    """Classes of the samples that have one, counted by cluster; and those of all samples as numbers, -1 for none."""
-    if views.labels is None:
-        return None, None
-    has_class = ~pandas.isna(views.labels)
-    if not has_class.any():
-        return None, None
-    counts = contingency(views.labels[has_class], clusters[has_class])
-    classes = np.full(views.n_samples, -1)
-    classes[has_class] = counts.class_codes
-    return counts, classes
-
-
-def _are_blocks(classes: np.ndarray) -> bool:
-    """Whether every class is one block of rows."""
-    return int(np.count_nonzero(np.diff(classes))) == int(classes.max())
-
-
-def _described_views(views: Views) -> list[dict[str, Any]]:
-    n_present = [views.n_samples] * len(views) if views.present is None else views.present.sum(axis=0).tolist()
-    return [
-        {"name": name, "n_features": n_features, "n_present": present}
-        for name, n_features, present in zip(views.names, views.n_features, n_present, strict=True)
-    ]
+def _scores(views: Views, clusters: np.ndarray) -> dict[str, float] | None:
+    """How well clusters and known classes agree, over the samples that have a class."""
+    classes = class_codes(views)
+    if classes is None:
+        return None
+    return plain(clustering_scores(classes[classes >= 0], clusters[classes >= 0]))
 
 
 def _clusters(model: MultiViewClusterer) -> list[dict[str, Any]]:
@@ -177,33 +147,8 @@ def _described_confidence(confidence: np.ndarray | None) -> dict[str, Any] | Non
 def _described_suggestion(suggestion: ClusterCountSuggestion | None) -> dict[str, Any] | None:
     if suggestion is None:
         return None
-    return {name: _plain(getattr(suggestion, name)) for name in ("n_clusters", "sure", "candidates", "reason", "curve")}
+    return {name: plain(getattr(suggestion, name)) for name in ("n_clusters", "sure", "candidates", "reason", "curve")}
 
 
 def _whole(value: object) -> int | None:
     return int(value) if isinstance(value, Integral) else None
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON knows it; what JSON has no word for becomes the text that Python has for it.
-
-    Examples
-    --------
-    >>> _plain({"a": (1, np.float32(0.5), np.nan), "b": np.eye(2), 3: np.bool_(True)})
-    {'a': [1, 0.5, None], 'b': [[1.0, 0.0], [0.0, 1.0]], '3': True}
-    >>> _plain(slice(3))
-    'slice(None, 3, None)'
-    """
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, Sequence):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value) if math.isfinite(value) else None
-    return repr(value)

@@ -1,0 +1,169 @@
+"""``manyview compare``: methods side by side on the same data."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from manyview._files import write_folder
+from manyview.cli._choice import Clusters, find_method, parse_n_clusters, slug
+from manyview.cli._errors import BAD_INPUT, STOPPED, say
+from manyview.cli._options import grouped
+from manyview.cli._output import AsJson, OutFolder, check_folder, print_json, result_console, to_json
+from manyview.cli._source import Source
+
+if TYPE_CHECKING:
+    from manyview.cluster import Method
+    from manyview.experiments import Spec, Store
+    from manyview.views import Views
+
+FORMAT = "manyview comparison 1"
+NAMES = ("comparison.json", "comparison.csv", "labels.csv", "report.html")
+ALL = "all"
+
+
+@grouped
+def compare(
+    source: Source,
+    clusters: Clusters,
+    methods: Annotated[
+        str, typer.Option("--methods", metavar="all|A,B,...", help="Which methods; see: manyview methods.")
+    ] = ALL,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method, each with its own order of the rows.")] = 5,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one fit; an hour unless given.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Fits at a time. One per core unless given.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep every fit in this file: the command can be stopped, and goes on."),
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run fits of the store again that did not end well.")] = False,
+    out: OutFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run several methods on the same data and show them side by side: scores, stability, agreement, time, memory.
+
+    Rows are shuffled, in another order for each seed, so that no method gains from the order of a file.
+
+    Every method has its default parameters. Each fit has a process and one thread of its own.
+    """
+    from manyview import experiments as library
+    from manyview.cli._progress import ProgressDisplay
+    from manyview.experiments._compare_csv import labels_csv, runs_csv
+    from manyview.experiments.compare import compare_results, comparison_spec
+    from manyview.experiments.summary import distinct_runs
+    from manyview.report._data import describe_data
+
+    n_clusters = int(parse_n_clusters(clusters))
+    chosen = _find_methods(methods)
+    check_folder(out, NAMES)
+    views = source.read()
+    _check(views, n_clusters, chosen)
+    data, sample_ids = describe_data(views, source.files, source.reading), views.sample_ids
+    del views  # the processes that fit read their own
+    spec = comparison_spec(source.as_data, [method.name for method in chosen], n_clusters, seeds, name=source.title)
+    command = _command(source, n_clusters, methods, seeds, time_limit, store)
+    with _open_store(store) as results:
+        results.knows(source.title, data["sha256"])
+        try:
+            with ProgressDisplay() as progress:
+                library.run(
+                    spec, results, workers=workers, time_limit=time_limit, retry=retry, on_event=progress.update
+                )
+        except KeyboardInterrupt:
+            say(_what_is_kept(spec, results, store, command))
+            raise typer.Exit(STOPPED) from None
+        found = results.results(cell.key for cell in spec.cells)
+        runs = [run for run in results.runs() if run["id"] in {result.run for result in found.values()}]
+        comparison = {
+            "format": FORMAT,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": command,
+            "data": data,
+            **compare_results(spec, found, results.datasets()),
+            "runs": distinct_runs(runs),
+        }
+    for method in comparison["methods"]:
+        method["slug"] = slug(method["name"])
+    if out is not None:
+        from manyview.report.comparison import render
+
+        labels = labels_csv(comparison, spec, found, sample_ids)
+        contents = (to_json(comparison), runs_csv(comparison), labels, render(comparison))
+        write_folder(out, dict(zip(NAMES, contents, strict=True)))
+    _show(comparison, as_json)
+    if out is not None:
+        say(f"wrote {', '.join(NAMES)} to {out}")
+    if not any(method["runs_done"] for method in comparison["methods"]):
+        say("no method ended with clusters; the reasons are above")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _show(comparison: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(comparison)
+        return
+    from manyview.cli._comparison import comparison_pieces
+    from manyview.cli._tables import print_pieces
+
+    console = result_console()
+    print_pieces(comparison_pieces(comparison, console.width), console)
+
+
+def _find_methods(text: str) -> list[Method]:
+    from manyview.cluster import available_methods
+
+    if text.strip().lower() == ALL:
+        return list(available_methods())
+    try:
+        found = [find_method(name.strip()) for name in text.split(",")]
+    except typer.BadParameter as error:
+        error.param_hint = "--methods"
+        raise
+    return list({method.name: method for method in found}.values())
+
+
+def _check(views: Views, n_clusters: int, methods: list[Method]) -> None:
+    """Refuse at once what no method can fit, instead of with the first of many processes."""
+    from manyview.views import check_views
+
+    checked = check_views(views, min_views=min(method.estimator.min_views for method in methods))
+    if n_clusters > checked.n_samples:
+        raise typer.BadParameter(f"{n_clusters} clusters of {checked.n_samples} samples are too many.", param_hint="-k")
+
+
+@contextmanager
+def _open_store(path: Path | None) -> Iterator[Store]:
+    """The store that was asked for, or one that is gone in the end."""
+    from manyview import experiments as library
+
+    with (
+        TemporaryDirectory(prefix="manyview-") as folder,
+        library.Store(path or Path(folder, "results.sqlite"), create=True) as store,
+    ):
+        yield store
+
+
+def _what_is_kept(spec: Spec, results: Store, store: Path | None, command: str) -> str:
+    if store is None:
+        return "stopped; nothing is kept. With --store FILE, finished fits are, and the same command goes on."
+    done = len(results.results(cell.key for cell in spec.cells))
+    return f"stopped; {done} of {len(spec.cells)} fits are kept in {store}. Go on with: {command}"
+
+
+def _command(
+    source: Source, n_clusters: int, methods: str, seeds: int, time_limit: float | None, store: Path | None
+) -> str:
+    words = [*source.words, "-k", str(n_clusters), "--methods", methods, "--seeds", str(seeds)]
+    words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
+    return shlex.join(["manyview", "compare", *words, *([] if store is None else ["--store", str(store)])])

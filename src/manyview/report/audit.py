@@ -1,0 +1,94 @@
+"""What the audits of one method say together: as plain values, in words, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from manyview._environment import cores, describe_environment
+from manyview._plain import plain
+from manyview.audit import AuditResult
+from manyview.report._audit_words import overall
+from manyview.report._data import describe_data, describe_method, title_end
+from manyview.report._page import render_page
+from manyview.views import Views
+
+FORMAT = "manyview audit 1"
+HEADINGS = {"order": "Order of the rows", "seeds": "Seeds", "views": "Single views"}
+
+
+def describe_audit(
+    estimator: Any,
+    views: Views,
+    audits: Sequence[AuditResult],
+    *,
+    skipped: Mapping[str, str] | None = None,
+    files: Iterable[object] = (),
+    reading: Mapping[str, Any] | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Bring the audits of one method into one dict of plain values: the content of ``audit.json``.
+
+    Parameters
+    ----------
+    estimator : MultiViewClusterer
+        What was audited.
+    views : Views
+        What it was fitted on.
+    audits : sequence of AuditResult
+        From :mod:`manyview.audit`.
+    skipped : dict, optional
+        Questions that were not asked, and why.
+    files : iterable, default=()
+        Where the views come from.
+    reading : mapping, optional
+        How they were read, see :func:`manyview.report._data.describe_data`.
+    command : str, optional
+        What the user typed.
+
+    Returns
+    -------
+    dict
+        ``audits`` has each result, ``overall`` whether all passed and what that means.
+
+    Examples
+    --------
+    >>> from manyview.audit import audit_seeds
+    >>> from manyview.cluster import SMSC
+    >>> from manyview.datasets import make_multiview
+    >>> from manyview.report.audit import describe_audit
+    >>> model, views = SMSC(3), make_multiview(60, noise=0.3, random_state=0)
+    >>> describe_audit(model, views, [audit_seeds(model, views, n_seeds=2)])["overall"]["passed"]
+    True
+    """
+    parameters = plain(estimator.get_params(deep=False))
+    method, found = describe_method(estimator), [audit.to_dict() for audit in audits]
+    return {
+        "format": FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "data": describe_data(views, files, reading),
+        "method": method,
+        "parameters": parameters,
+        "audits": found,
+        "skipped": dict(skipped or {}),
+        "overall": {"passed": all(audit["passed"] for audit in found), "text": overall(method["name"], found)},
+        "environment": describe_environment(parameters.get("n_jobs") or cores()),
+    }
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Make one HTML page from what :func:`describe_audit` gives.
+
+    Returns
+    -------
+    str
+        A page that opens from disk and loads nothing from elsewhere.
+    """
+    return render_page(
+        "audit.html",
+        title=f"Audit of {document['method']['name']}" + title_end(document["data"]),
+        document=document,
+        headings=HEADINGS,
+    )
