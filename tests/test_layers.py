@@ -51,7 +51,7 @@ ALLOWED = {
         "store",
         "views",
     },
-    "audit": {"_progress", "exceptions", "graphs", "metrics", "views"},
+    "audit": {"_memory", "_progress", "_values", "exceptions", "graphs", "metrics", "views"},
     "plot": {"_colours", "_optional", "cluster", "exceptions", "graphs"},
     "datasets": {"_files", "exceptions", "io", "views"},
     "experiments": {

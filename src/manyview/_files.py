@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -115,7 +114,7 @@ class _NewFile:
         if self.target.exists() and not self.target.is_file():  # opening a folder is an error, as it should be
             self.file: BinaryIO = open(self.target, "wb")
         else:
-            self.part = self.target.with_name(f".manyview-{secrets.token_hex(8)}.part")
+            self.part = self.target.with_name(f".manyview-{os.urandom(8).hex()}.part")
             self.file = open(self.part, "xb")
         return self
 

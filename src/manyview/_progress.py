@@ -23,9 +23,11 @@ class Step:
     total : int
         Steps that there will be, at most.
     unit : str
-        What is counted: "passes", "members", "samples", "fits".
+        What is counted: "passes", "views", "members", "samples", "fits".
     objective : float, optional
         What a solver has reached.
+    measure : str
+        What the objective is.
     """
 
     what: str
@@ -33,6 +35,7 @@ class Step:
     total: int
     unit: str
     objective: float | None = None
+    measure: str = "objective"
 
 
 _listeners: list[Callable[[Step], None]] = []

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
+import jsonschema
 import pytest
 from typer.testing import CliRunner
 
 import manyview.experiments
 import manyview.report
 from manyview.cli import app
+from manyview.cli.schemas import load_schema
 from manyview.exceptions import ModelFileError
 from manyview.experiments._model import Cell, Dataset, Entry, Part, Row, Spec
 
@@ -213,3 +216,15 @@ def page(monkeypatch):
     fake = SimpleNamespace(summarise=summarise, render=lambda summary: "<p>page", made_of=made_of)
     monkeypatch.setattr(manyview.report, "run", fake, raising=False)
     return fake
+
+
+@pytest.fixture
+def valid():
+    """Check what a command printed against its schema, and return it: ``valid("methods", call(...).stdout)``."""
+
+    def valid(name, text):
+        value = json.loads(text)
+        jsonschema.validate(value, load_schema(name), cls=jsonschema.Draft202012Validator)
+        return value
+
+    return valid

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from manyview.cluster._base import MultiViewClusterer, interval, limit_neighbors, print_pass
+from manyview.cluster import CLR
+from manyview.cluster._base import MultiViewClusterer, interval, limit_neighbors
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError
 
 
@@ -80,5 +81,5 @@ def test_neighbours_are_limited_by_what_there_is():
 
 
 def test_a_line_for_every_pass(capsys):
-    print_pass("CLR")(3, 1234.56789)
+    CLR(2, verbose=True)._on_pass()(3, 1234.56789)
     assert capsys.readouterr().out == "CLR pass 3: objective 1234.57\n"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from manyview._progress import Step, tell
 from manyview.audit._parameters import seed_of
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning
@@ -22,6 +23,9 @@ from manyview.views import Views, check_views
 class Runs:
     """The fits of one audit. The estimator that was given is never fitted or changed, only its clones are."""
 
+    n_fits = 0
+    """Fits that there will be, at most: the audit says so, and whoever listens hears it."""
+
     def __init__(self, audit: str, estimator: Any, views: Any, verbose: bool) -> None:
         self.audit = audit
         self.estimator = clone(estimator)
@@ -32,6 +36,7 @@ class Runs:
         self.views = replace(given, labels=None)  # what is audited must not see them
         self.verbose = verbose
         self._warned: dict[str, list[str]] = {}
+        self._n_done = 0
         if "view_sizes" in self.parameters:  # the table has been cut into views
             self.estimator.set_params(view_sizes=None)
         if self.has_seed and self.parameters["random_state"] is None:
@@ -46,6 +51,7 @@ class Runs:
         """Labels of one run: on the views as given or on others, with some parameters changed."""
         views = self.views if views is None else views
         model = clone(self.estimator).set_params(**changed)
+        self._tell()
         start = time.perf_counter()
         try:
             # The filters of the caller decide what is a warning, an error or nothing; only the one that says what an
@@ -60,7 +66,12 @@ class Runs:
             self._warned.setdefault(text, []).append(name)
         if self.verbose:
             print(f"{self.audit} {self.name}: {name}, {time.perf_counter() - start:.2f} s", flush=True)
+        self._n_done += 1
+        self._tell()
         return labels
+
+    def _tell(self) -> None:
+        tell(Step(self.audit, self._n_done, self.n_fits, "fits"))
 
     def _check_labels(self, model: Any, n_samples: int) -> np.ndarray:
         if not hasattr(model, "labels_"):

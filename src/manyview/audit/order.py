@@ -66,6 +66,7 @@ def audit_order(
     check_count("n_shuffles", n_shuffles)
     random = check_random_state(random_state)
     runs = Runs("audit_order", estimator, views, verbose)
+    runs.n_fits = 1 + n_shuffles * (2 if runs.has_seed else 1)
     labels = {REFERENCE: runs.fit(REFERENCE)}
     for i in range(n_shuffles):
         name, rows = f"shuffle {i + 1}", random.permutation(runs.views.n_samples)

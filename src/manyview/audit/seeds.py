@@ -45,6 +45,7 @@ def audit_seeds(estimator: Any, views: Any, *, n_seeds: int = 5, verbose: bool =
     """
     check_count("n_seeds", n_seeds)
     runs = Runs("audit_seeds", estimator, views, verbose)
+    runs.n_fits = 1 + n_seeds
     own = seed_of(runs.parameters)
     labels = {}
     if runs.has_seed:

@@ -53,6 +53,7 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
     if reason := why_none_can_go(estimator, given):
         raise ViewsError(f"views: {reason}")
     check_any_view_may_go(runs.parameters)
+    runs.n_fits = 1 + len(given)
     labels = {REFERENCE: runs.fit(REFERENCE)}
     for v, name in enumerate(given.names):
         changed = without_view(runs.parameters, given, v)

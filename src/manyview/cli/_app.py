@@ -13,7 +13,10 @@ from manyview.cli._help import examples, help_alone
 from manyview.cli.audit import audit
 from manyview.cli.cluster import cluster
 from manyview.cli.compare import compare
+from manyview.cli.datasets import datasets
 from manyview.cli.demo import demo
+from manyview.cli.inspect import inspect
+from manyview.cli.methods import methods
 
 app = typer.Typer(
     name="manyview",
@@ -24,6 +27,13 @@ app = typer.Typer(
     epilog=examples("manyview demo", "manyview cluster views.mat -k 7", "manyview experiments list"),
 )
 app.command(epilog=examples("manyview demo", "manyview demo --out digits"))(demo)
+app.command(
+    epilog=examples(
+        "manyview inspect MSRC-v5.mat",
+        "manyview inspect colour.csv texture.csv --id image --labels classes.csv:kind",
+        "manyview inspect data.npz --json",
+    )
+)(inspect)
 app.command(
     epilog=examples(
         "manyview cluster views.mat -k 7",
@@ -46,6 +56,8 @@ app.command(
         "manyview audit flowers.mat -k 17 --out audit --fail",
     )
 )(audit)
+app.command(epilog=examples("manyview methods", "manyview methods invariant-tbgl", "manyview methods --json"))(methods)
+app.command(epilog=examples("manyview datasets", "MANYVIEW_DATA=folder manyview datasets --json"))(datasets)
 app.add_typer(experiments.app, name="experiments")
 
 

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview.cli._text import printable
-from manyview.experiments.wording import STATUS_NAMES, mean_and_deviation_text
 
 Json = dict[str, Any]
 
@@ -41,6 +40,8 @@ def titled(title: str, table: Table) -> list[RenderableType]:
 
 def result_text(result: Json | None, score: str, *, best: bool = False) -> Text:
     """Mean and deviation of a score, or in a word why there is none."""
+    from manyview.experiments.wording import STATUS_NAMES, mean_and_deviation_text
+
     if result is None:
         return Text("-")
     if (text := mean_and_deviation_text(result, score, "±")) is not None:

@@ -74,8 +74,8 @@ def slug(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[A-Z])", "-", name).lower()
 
 
-def find_method(name: str) -> Method:
-    """The method that a user means: capitals, hyphens and underscores do not matter."""
+def find_method(name: str, hint: str = "--method") -> Method:
+    """The method that a user means: capitals, hyphens and underscores do not matter; ``hint`` is where it was typed."""
     from manyview.cluster import available_methods
 
     methods = {slug(method.name): method for method in available_methods()}
@@ -84,9 +84,7 @@ def find_method(name: str) -> Method:
         return methods[plain[_plain(name)]]
     close = get_close_matches(_plain(name), plain, n=3)
     meant = f" Did you mean {' or '.join(plain[one] for one in close)}?" if close else ""
-    raise typer.BadParameter(
-        f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint="--method"
-    )
+    raise typer.BadParameter(f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint=hint)
 
 
 def _plain(name: str) -> str:
@@ -103,9 +101,14 @@ def parse_n_clusters(text: str, *, may_be_auto: bool = False) -> int | str:
     return int(text)
 
 
+def settable(method: Method) -> list[str]:
+    """Parameters of a method that ``--set`` takes."""
+    return [name for name in inspect.signature(method.estimator).parameters if name not in _NOT_SET]
+
+
 def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
     """Parameters from ``NAME=VALUE``: numbers, true, false, null and lists as JSON has them, all else is text."""
-    known = [name for name in inspect.signature(method.estimator).parameters if name not in _NOT_SET]
+    known = settable(method)
     found: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

@@ -96,19 +96,24 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     if is_bad_input(error):
-        return _KEYWORD.sub(_as_option, str(error))
+        return in_options(str(error))
     what = f"{type(error).__name__}: {error}"
     return f"internal error, not your mistake: {what}. MANYVIEW_DEBUG=1 shows where; please report it with that text."
 
 
-def _as_option(found: re.Match[str]) -> str:
-    """The option for an argument that an error names, with its value if it has one.
+def in_options(text: str) -> str:
+    """A text of the library that recommends arguments of Python, recommending options instead.
 
     Examples
     --------
-    >>> [_KEYWORD.sub(_as_option, text) for text in ("Pass id_column=.", "or join='inner'", "header=False says so")]
-    ['Pass --id.', 'or --join inner', '--no-header says so']
+    >>> in_options("Pass id_column=, or join='inner'; header=False says so.")
+    'Pass --id, or --join inner; --no-header says so.'
     """
+    return _KEYWORD.sub(_as_option, text)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """The option for an argument that a text names, with its value if it has one."""
     name, value, switch = found.groups()
     option = "id" if name == "id_column" else name.replace("_", "-")
     return f"--{'no-' if switch == 'False' else ''}{option}" + (f" {value}" if value else "")

@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextlib import nullcontext as fit_progress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +56,8 @@ def run_and_write(job: Job) -> dict[str, Any]:
 
 
 def _run(job: Job) -> dict[str, Any]:
+    from manyview.cli._progress import fit_progress
+
     timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
     auto = job.n_clusters == AUTO
     model = job.choice.estimator(2 if auto else int(job.n_clusters))

@@ -57,6 +57,7 @@ def audit(
     """
     from manyview.audit import audit_order, audit_seeds, audit_views
     from manyview.audit.views import why_none_can_go
+    from manyview.cli._progress import fit_progress
     from manyview.report.audit import describe_audit, render
     from manyview.views import check_views
 
@@ -76,10 +77,12 @@ def audit(
         asked.remove(Question.VIEWS)
         skipped[str(Question.VIEWS)] = reason
     words = [*source.words, "-k", str(estimator.n_clusters), *choice.words, "--questions", ",".join(asked)]
+    with fit_progress():
+        answers = [audits[question](estimator, checked) for question in asked]
     document = describe_audit(
         estimator,
         views,
-        [audits[question](estimator, checked) for question in asked],
+        answers,
         skipped=skipped,
         files=source.files,
         reading=source.reading,

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors
 from manyview.exceptions import warn_user
 from manyview.graphs import SCALERS, graph_component_labels, neighbor_graph
 from manyview.graphs.scaling import scale_unit_rows
@@ -145,7 +145,7 @@ class AMGL(MultiViewClusterer):
             self.n_clusters,
             max_iter=self.max_iter,
             tol=self.tol,
-            on_pass=print_pass("AMGL") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         self._warn_of_doubt(found, graphs, views.names)
         points = scale_unit_rows(found.vectors) if self.row_normalize else found.vectors

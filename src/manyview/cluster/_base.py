@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from manyview._memory import check_memory
+from manyview._progress import Step, heard, tell
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.anchors import concatenate
@@ -190,6 +191,33 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     def _fit(self, views: Views) -> None:
         raise TypeError(f"{type(self).__name__} does not implement _fit")
 
+    def _on_pass(
+        self, measure: str = "objective", *, before: int = 0, total: int | None = None, unit: str = "passes"
+    ) -> Callable[[int, float], None] | None:
+        """What a solver is to call after each pass, with its number and what it has reached; None if nobody looks.
+
+        Parameters
+        ----------
+        measure : str
+            What is reached.
+        before : int
+            Passes made before, of all the ``total``.
+        total : int, optional
+            Passes that there will be, at most; ``max_iter`` unless given.
+        unit : str
+            What a pass is, as in :class:`manyview._progress.Step`.
+        """
+        if not (self.verbose or heard()):
+            return None
+        who, most = type(self).__name__, self.max_iter if total is None else total
+
+        def report(n_iter: int, value: float) -> None:
+            if self.verbose:
+                print(f"{who} pass {n_iter}: {measure} {value:.6g}", flush=True)
+            tell(Step(who, before + n_iter, most, unit, value, measure))
+
+        return report
+
     def _restore_order(self, rows: np.ndarray) -> None:
         """Bring what ``_fit`` has set for samples back to the given order; ``rows[p]`` is the given row of sample p."""
         place = np.argsort(rows)
@@ -324,8 +352,3 @@ def kmeans_labels(
 ) -> np.ndarray:
     """The best of ``n_init`` runs of k-means."""
     return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_
-
-
-def print_pass(who: str) -> Callable[[int, float], None]:
-    """Report to give to a solver as ``on_pass``: a line with the number of the pass and the objective."""
-    return lambda n_iter, objective: print(f"{who} pass {n_iter}: objective {objective:.6g}", flush=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors
 from manyview.graphs import SCALERS, neighbor_graph, read_graph_clusters
 from manyview.graphs.anchors import concatenate
 from manyview.graphs.spectrum import drop_weak_edges
@@ -139,7 +139,7 @@ class CLR(MultiViewClusterer):
             self.n_clusters,
             weight=self.connectivity_weight,
             max_iter=self.max_iter,
-            on_pass=print_pass("CLR") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         labels = read_graph_clusters(learned.graph, self.n_clusters, initial=given, random_state=self.random_state)
 

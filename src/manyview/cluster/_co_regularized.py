@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.cluster._spectral_views import READOUT_VIEW, gaussian_kernels, readout_index
 from manyview.graphs import normalize_graph
 from manyview.graphs.scaling import scale_unit_rows
@@ -153,7 +153,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
             weight=self.agreement_weight,
             max_iter=self.max_iter,
             tol=self.tol,
-            on_pass=print_pass("CoRegularizedSpectral") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         if readout is not None:
             read = learned.embeddings[readout]

@@ -141,7 +141,7 @@ class CoTrainingSpectral(MultiViewClusterer):
             list(gaussian_kernels("CoTrainingSpectral", views, self.scaling)),
             min(ceil(self.projection_factor * self.n_clusters - 1e-9), views.n_samples),  # 2.2 * 25 is above 55
             max_iter=self.max_iter,
-            on_pass=_print_sweep if self.verbose else None,
+            on_pass=self._on_pass("subspace change"),
         )
         read = learned.embeddings if readout is None else [learned.embeddings[readout]]
         embedding = scale_unit_rows(side_by_side(read, self.n_clusters))
@@ -152,7 +152,3 @@ class CoTrainingSpectral(MultiViewClusterer):
         self.view_embeddings_ = np.stack(learned.embeddings)
         self.n_iter_ = len(learned.changes)
         self.history_ = {"subspace_change": np.array(learned.changes)}
-
-
-def _print_sweep(sweep: int, change: float) -> None:
-    print(f"CoTrainingSpectral pass {sweep}: subspace change {change:.6g}", flush=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from manyview._memory import check_memory
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.exceptions import OrderDependenceWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS, gaussian_kernel, largest_eigenvectors
 from manyview.graphs.components import relabel_by_first
@@ -197,7 +197,7 @@ class ETLMSC(MultiViewClusterer):
             max_iter=self.max_iter,
             tol=self.tol,
             n_threads=self.n_jobs,
-            on_pass=print_pass("ETLMSC") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         if not essential.walk.max() > 0:
             raise ViewsError(

@@ -16,6 +16,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from manyview._progress import Step, heard, tell
 from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
 from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
 from manyview.cluster._dask import (
@@ -244,6 +245,8 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         drawn = draw_by_content(rows, self._n_learned())
         self._check_n_clusters(drawn.views)
         basis, suggestion = self._settle(drawn.views, drawn.patterns)
+        if isinstance(rows, LocalRows):
+            rows.on_rows = lambda done: tell(Step("InvariantTBGL", done, views.n_samples, "samples"))
         fit = fit_on_all if self.learn_on == "all" else fit_on_sample
         found = fit(rows, basis, self._on_step())
 
@@ -293,7 +296,12 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self._fitted_views = fitted_views(basis, learned, label_of)
 
     def _on_step(self) -> Callable[[invariant.Step], None] | None:
-        return _print_progress if self.verbose else None
+        return self._after_step if self.verbose or heard() else None
+
+    def _after_step(self, step: invariant.Step) -> None:
+        if self.verbose:
+            _print_progress(step)
+        tell(Step("InvariantTBGL", step.n_members, self.n_members, "members", step.agreement, "agreement"))
 
     def _announce(self, views: Views) -> None:
         """Say what the fit is about to take, and refuse it if that cannot be had."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from manyview._memory import check_memory
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.cluster._centres import kmeans_centres
 from manyview.exceptions import ViewsError, warn_user
 from manyview.graphs import SCALERS
@@ -202,7 +202,7 @@ class LMVSC(MultiViewClusterer):
             tol=self.tol,
             max_iter=self.max_iter,
             n_threads=self.n_jobs,
-            on_pass=print_pass("LMVSC") if self.verbose else None,
+            on_pass=self._on_pass(total=len(views), unit="views"),
         )
         points = scale_unit_rows(found.embedding) if self.row_normalize else found.embedding
         labels = kmeans_labels(points, self.n_clusters, rng, self.n_init)

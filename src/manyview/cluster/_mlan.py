@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of
 from manyview.graphs import SCALERS, read_graph_clusters
 from manyview.graphs.anchors import concatenate
 from manyview.graphs.spectrum import drop_weak_edges
@@ -154,7 +154,7 @@ class MLAN(MultiViewClusterer):
             weighting=self.weighting,
             weight=self.connectivity_weight,
             max_iter=self.max_iter,
-            on_pass=print_pass("MLAN") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         labels = read_graph_clusters(learned.graph, self.n_clusters, initial=initial, random_state=self.random_state)
 

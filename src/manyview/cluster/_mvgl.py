@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._memory import check_memory
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors
 from manyview.graphs import SCALERS, neighbor_graph, read_graph_clusters, symmetrize
 from manyview.graphs.spectrum import drop_weak_edges
 from manyview.solvers import mvgl
@@ -179,7 +179,7 @@ class MVGL(MultiViewClusterer):
             all_edges=all_edges,
             max_iter=self.max_iter,
             tol=self.tol,
-            on_pass=print_pass("MVGL") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         labels = read_graph_clusters(
             learned.graph,

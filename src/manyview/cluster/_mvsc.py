@@ -17,7 +17,6 @@ from manyview.cluster._base import (
     kmeans_labels,
     limit_neighbors,
     one_of,
-    print_pass,
 )
 from manyview.cluster._centres import kmeans_centres
 from manyview.exceptions import ViewsError
@@ -186,7 +185,7 @@ class MVSC(MultiViewClusterer):
             exponent=self.weight_exponent,
             max_iter=self.max_iter,
             tol=self.tol,
-            on_pass=print_pass("MVSC") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         points = scale_unit_rows(found.samples) if self.row_normalize else found.samples
         labels = kmeans_labels(points, self.n_clusters, rng, self.n_init)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from manyview._memory import check_memory
-from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.exceptions import ViewsError
 from manyview.solvers import rdekm
 from manyview.solvers._whitening import principal_scores, whiten
@@ -165,9 +165,9 @@ class RDEKM(MultiViewClusterer):
                 weighting=self.weighting,  # type: ignore[arg-type]
                 max_iter=self.max_iter,
                 tol=self.tol,
-                on_pass=print_pass("RDEKM") if self.verbose else None,
+                on_pass=self._on_pass(before=start * self.max_iter, total=self.n_init * self.max_iter),
             )
-            for seed in rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+            for start, seed in enumerate(rng.randint(np.iinfo(np.int32).max, size=self.n_init))
         ]
         best = min(found, key=lambda partition: partition.objective[-1])
 

@@ -17,7 +17,6 @@ from manyview.cluster._base import (
     interval,
     limit_neighbors,
     one_of,
-    print_pass,
 )
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters
 from manyview.solvers import sfmc
@@ -176,7 +175,7 @@ class SFMC(MultiViewClusterer):
             variant=self.variant,  # type: ignore[arg-type]
             max_iter=self.max_iter,
             tol=self.tol,
-            on_pass=print_pass("SFMC") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         labels = read_clusters(fused.learned, self.n_clusters, initial=fused.consensus, random_state=self.random_state)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors, one_of, print_pass
+from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors, one_of
 from manyview.exceptions import warn_user
 from manyview.graphs import SCALERS, neighbor_graph, normalize_graph, symmetrize
 from manyview.graphs.scaling import scale_unit_rows
@@ -152,7 +152,7 @@ class SMSC(MultiViewClusterer):
             frames,
             max_iter=self.max_iter,
             tol=self.tol,
-            on_pass=print_pass("SMSC") if self.verbose else None,
+            on_pass=self._on_pass(),
         )
         if found.n_filled:
             warn_user(

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from manyview._progress import Step, tell
 from manyview._values import keep_rows
 from manyview.cluster._base import check_n_clusters
 from manyview.cluster._pool import ScaledView, choose_members, make_pool, pool_size, scale_views
@@ -132,11 +133,13 @@ def suggest_n_clusters(
         settings = settings_for(numbers, len(twin), seed)
         curves = []
         for i in range(1 + _REFERENCES):
+            tell(Step("suggest_n_clusters", i, 1 + _REFERENCES, "fits"))
             what = f"reference {i} of {_REFERENCES}" if i else "data"
             measured, equal = (_reference(scaled, seed, i), np.arange(len(twin))) if i else (scaled, twin)
             curves.append(_measure(measured, equal, settings, numbers, n_jobs))
             if verbose:
                 print(f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters", flush=True)
+        tell(Step("suggest_n_clusters", 1 + _REFERENCES, 1 + _REFERENCES, "fits"))
     data, *references = curves
     return _suggestion(decide(numbers, data, references), numbers, data, mean_curve(references))
 

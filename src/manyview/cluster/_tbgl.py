@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._memory import check_memory
+from manyview._progress import Step, heard, tell
 from manyview.cluster._base import (
     Facts,
     MultiViewClusterer,
@@ -220,7 +221,7 @@ class TBGL(MultiViewClusterer):
             max_iter=self.max_iter,
             tol=self.tol,
             n_threads=self.n_jobs,
-            on_pass=_print_progress if self.verbose else None,
+            on_pass=self._after_pass if self.verbose or heard() else None,
         )
         self.anchor_indices_ = anchors
         self.view_weights_ = published.view_weights(state.xi)
@@ -233,6 +234,11 @@ class TBGL(MultiViewClusterer):
         self.labels_ = read_clusters(
             structured.graph, self.n_clusters, initial=self.consensus_graph_, random_state=self.random_state
         )
+
+    def _after_pass(self, state: published.State, history: published.History) -> None:
+        if self.verbose:
+            _print_progress(state, history)
+        tell(Step("TBGL", state.n_iter, self.max_iter, "passes", history.objective[-1]))
 
     def _warn_of_order(self, n_views: int) -> None:
         if self.tensor_axis == "views" and n_views <= 3:

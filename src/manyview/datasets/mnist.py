@@ -8,6 +8,7 @@ import numpy as np
 
 from manyview.datasets.digits import fourier, gradients
 from manyview.datasets.fetch import data_folder
+from manyview.datasets.info import DatasetInfo
 from manyview.exceptions import DatasetError
 from manyview.views import Views
 
@@ -15,6 +16,16 @@ MNIST_FILE = "MNIST63k.npz"
 HOW_TO_GET_MNIST = (
     f"Make {MNIST_FILE} from a copy of MNIST with numpy.savez: X, the images as rows of 784 grey values (uint8), and "
     "y, the digits; ours are 63,000 of the 70,000 images. Name its folder with data_home= or MANYVIEW_DATA."
+)
+MNIST = DatasetInfo(
+    name="MNIST63k",
+    description="Handwritten digits: pixels, and two descriptions computed from them by load_mnist_views.",
+    n_samples=63_000,
+    n_classes=10,
+    views=(("pixels", 784), ("gradients", 128), ("fourier", 60)),
+    file_name=MNIST_FILE,
+    origin="MNIST, which is in many places",
+    citation="LeCun, Bottou, Bengio, Haffner: Gradient-based learning applied to document recognition. 1998.",
 )
 _AT_ONCE = 3000  # images, so that what lies between them and the views stays small
 

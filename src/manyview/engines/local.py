@@ -76,7 +76,14 @@ class LocalRows:
         Default: all cores this process may use.
     block_rows : int
         Rows per block.
+
+    Attributes
+    ----------
+    on_rows : callable, optional
+        Called by :meth:`extend` after each block, with the number of rows that are done.
     """
+
+    on_rows: Callable[[int], None] | None = None
 
     def __init__(self, columns: Mapping[str, Any], n_threads: int | None = None, block_rows: int = BLOCK_ROWS) -> None:
         self.n_threads = joblib.cpu_count() if n_threads is None else n_threads
@@ -109,8 +116,10 @@ class LocalRows:
 
     def extend(self, function: Callable[..., Mapping[str, np.ndarray]], *small: Any) -> None:
         """Store in each block all that the function returns for it, by name."""
-        for kept, columns in zip(self._kept, self._each(function, small), strict=True):
+        for kept, rows, columns in zip(self._kept, self._slices, self._each(function, small), strict=True):
             kept.update(columns)
+            if self.on_rows is not None:
+                self.on_rows(rows.stop)
 
     def drop(self, name: str) -> None:
         """Forget what was kept under ``name``."""

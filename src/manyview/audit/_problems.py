@@ -1,0 +1,173 @@
+"""What the contents of views mean for a fit, in plain words: what was found, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import floor
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from manyview.audit.inspect import Inspection, LabelInspection, ViewInspection
+
+Problem: TypeAlias = dict[str, str | None]
+"""``level``, ``view`` (None: of the data as a whole) and ``text``."""
+
+LEVELS = ("error", "warning", "note")
+"""What a fit refuses; what makes its answer or its scores doubtful; what is good to know."""
+
+# What the scalings that "auto" chooses from do.
+SCALINGS = {
+    "counts": "takes logarithms, weighs rare columns more, and makes all rows equally long",
+    "shares": "takes square roots, centres the columns, and makes all rows equally long",
+    "directions": "centres the columns and makes all rows equally long",
+    "centered": "centres the columns",
+}
+# Wide columns decide if they have such a share of the variance.
+_NEARLY_ALL = 0.9
+# From so many samples on, all pairs of them are a matrix that is worth a word.
+_MANY_SAMPLES = 20_000
+
+
+def find_problems(found: Inspection) -> tuple[Problem, ...]:
+    """All problems, the gravest first."""
+    problems = [_problem(None, *one) for one in _of_all(found)]
+    if found.labels is not None:
+        problems += [_problem(None, *one) for one in _of_labels(found.labels, found.n_samples)]
+    for view in found.views:
+        problems += [_problem(view.name, *one) for one in _of_view(view, found.n_samples)]
+    return tuple(sorted(problems, key=lambda problem: LEVELS.index(str(problem["level"]))))
+
+
+def _problem(view: str | None, level: str, text: str) -> Problem:
+    return {"level": level, "view": view, "text": text}
+
+
+def _of_all(found: Inspection) -> Iterator[tuple[str, str]]:
+    n = found.n_samples
+    if n < 2:
+        yield "error", f"expected at least 2 samples, got {n}."
+    if len(found.views) < 2:
+        yield "error", "expected at least 2 views, got 1. To use one table as several views, pass view_sizes=."
+    if found.without_view:
+        first = found.first_without_view
+        yield (
+            "error",
+            f"samples without any view: {found.without_view:,} of {n:,}, the first in row {first}. Leave them out.",
+        )
+    if found.duplicate_ids:
+        yield (
+            "warning",
+            f"ids that another sample has, too: {found.duplicate_ids:,} of {n:,}, for example "
+            f"{found.duplicate_id!r}. Give each sample an id of its own, or its result cannot be found by it.",
+        )
+    if found.duplicates:
+        yield (
+            "note",
+            f"samples that repeat another one in all views: {found.duplicates:,} of {n:,}. Equal samples get equal "
+            "clusters. If they are there by mistake, leave them out.",
+        )
+    if n >= _MANY_SAMPLES:
+        yield (
+            "note",
+            f"methods whose memory grows with n² need {n * n * 8 / 1e9:,.0f} GB for every matrix of all pairs of "
+            "samples. InvariantTBGL needs none.",
+        )
+
+
+def _of_labels(labels: LabelInspection, n_samples: int) -> Iterator[tuple[str, str]]:
+    if labels.n_classes == 1:
+        yield "warning", "all samples have the same label, so scores say nothing."
+    elif labels.n_classes > n_samples / 2:
+        yield "warning", f"{labels.n_classes:,} classes of {n_samples:,} samples: are the labels ids, and no classes?"
+    elif labels.sorted_by_class:
+        yield (
+            "warning",
+            "the rows are sorted by class. Methods that depend on the order of the rows, such as TBGL, look better on "
+            "them than they are: shuffle the rows before you score these, or audit them.",
+        )
+
+
+def _of_view(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]:
+    yield from _refused(view, n_samples)
+    yield from _doubtful(view, n_samples)
+    # Among many counts there are always some that nobody has.
+    if view.constant_columns and not view.is_constant and view.scaling != "counts":
+        yield (
+            "note",
+            f"columns with one value only: {view.constant_columns:,} of {view.n_features:,}, "
+            f"{_listed(view.first_constant, view.constant_columns)}. They say nothing; you may leave them out.",
+        )
+    n_present = n_samples - view.missing_rows
+    if n_present - view.duplicate_rows < n_present / 2 and not view.is_constant:
+        yield (
+            "note",
+            f"only {n_present - view.duplicate_rows:,} different rows of {n_present:,}, so this view alone cannot "
+            "tell most samples apart.",
+        )
+
+
+def _refused(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]:
+    """What :func:`manyview.check_views` does not accept."""
+    cells = f"{n_samples * view.n_features:,}"
+    if view.n_features == 0:
+        yield "error", "it has no columns. Leave this view out."
+    elif "complex" in view.dtype:
+        yield "error", f"its numbers are complex ({view.dtype}). Take their real and imaginary parts as columns."
+    elif view.non_numeric_columns:
+        yield (
+            "error",
+            f"columns that hold something else than numbers: {view.non_numeric_columns:,} of {view.n_features:,}, "
+            f"{_listed(view.first_non_numeric, view.non_numeric_columns)}. Turn them into numbers, or leave them out.",
+        )
+    if view.missing_cells and view.first_missing_cell:
+        row, column = view.first_missing_cell
+        yield (
+            "error",
+            f"single values are missing (NaN): {view.missing_cells:,} of {cells}, the first at row {row}, column "
+            f"{column}. Fill them in, or leave out these rows or columns. (A row without any value is no error: it "
+            "says that the sample lacks this view.)",
+        )
+    if view.infinite_cells and view.first_infinite_cell:
+        row, column = view.first_infinite_cell
+        yield (
+            "error",
+            f"infinite values: {view.infinite_cells:,} of {cells}, the first at row {row}, column {column}. Replace "
+            "them by numbers, or leave out these rows or columns.",
+        )
+    if view.is_constant:
+        yield "error", "all samples that have it have the same values, so it says nothing. Leave this view out."
+
+
+def _doubtful(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]:
+    if 0 < view.missing_rows < n_samples:
+        yield (
+            "warning",
+            f"missing for {view.missing_rows:,} of {n_samples:,} samples. InvariantTBGL places these by their other "
+            "views; all other methods refuse them.",
+        )
+    if view.zero_rows and not view.is_constant:
+        yield (
+            "warning",
+            f"rows of zeros: {view.zero_rows:,} of {n_samples:,}. If that means that nothing was measured, leave "
+            "these rows empty (NaN), so that the samples count as lacking this view.",
+        )
+    if view.copy_of is not None:
+        yield (
+            "warning",
+            f"the same values as the view {view.copy_of!r}. InvariantTBGL counts the two as one; all other methods "
+            "count them twice. Leave one out.",
+        )
+    if view.scaling is not None and view.wide_share is not None and view.wide_share > _NEARLY_ALL:
+        yield (
+            "warning",
+            f"its columns are on very different scales: the largest standard deviation, of column "
+            f"{view.widest_column}, is {view.scale_ratio:,.0f} times the median one. InvariantTBGL's scaling 'auto' "
+            f"takes '{view.scaling}', which {SCALINGS[view.scaling]}; the widest columns then still have "
+            f"{floor(1000 * view.wide_share) / 10:g}% of the variance, so they decide. If the columns have different "
+            "units, standardise them first.",
+        )
+
+
+def _listed(first: tuple[object, ...], count: int) -> str:
+    more = f" and {count - len(first):,} more" if count > len(first) else ""
+    return ", ".join(map(str, first)) + more

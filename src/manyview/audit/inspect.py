@@ -1,0 +1,320 @@
+"""What is in the views, before anyone fits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from manyview._memory import gib
+from manyview.audit._measure import Measured, measure
+from manyview.audit._problems import Problem, find_problems
+from manyview.graphs.content import row_keys
+from manyview.metrics.table import in_blocks
+from manyview.views import Views, check_new_views
+
+# Columns that are named; the others are counted.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class ViewInspection:
+    """What is in one view.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    n_features : int
+        Columns, all of them.
+    dtype : str
+        Type of the values; several if it is a data frame.
+    sparse : bool
+        Whether it is a sparse matrix.
+    density : float
+        Share of the values that are not zero.
+    n_bytes : int
+        Memory.
+    minimum, maximum : float, optional
+        Of the finite values.
+    typical_scale : float, optional
+        Median standard deviation of the columns that vary.
+    scale_ratio : float, optional
+        Largest standard deviation of a column, as a multiple of ``typical_scale``.
+    widest_column : int, optional
+        The column that has it, counted among the numeric ones.
+    scaling : str, optional
+        What the scaling "auto" of ``InvariantTBGL`` takes here, as far as 10,000 rows tell.
+    wide_share : float, optional
+        Share of the variance that columns ten times as wide as ``typical_scale`` still have after it; only if
+        ``scale_ratio`` is above 100.
+    missing_rows : int
+        Samples that lack the view.
+    missing_cells, infinite_cells : int
+        Single values that are NaN, and infinite ones.
+    first_missing_cell, first_infinite_cell : pair of int, optional
+        Row and column of the first.
+    constant_columns, non_numeric_columns : int
+        Columns that have one value only, and columns that hold something else than numbers.
+    first_constant, first_non_numeric : tuple
+        The first of these: by their number, and by their name.
+    zero_rows, duplicate_rows : int
+        Rows of zeros, and rows that repeat an earlier one.
+    is_constant : bool
+        Whether all samples that have the view have the same values.
+    copy_of : str, optional
+        An earlier view with the same values.
+    """
+
+    name: str
+    n_features: int
+    dtype: str
+    sparse: bool
+    density: float
+    n_bytes: int
+    minimum: float | None
+    maximum: float | None
+    typical_scale: float | None
+    scale_ratio: float | None
+    widest_column: int | None
+    scaling: str | None
+    wide_share: float | None
+    missing_rows: int
+    missing_cells: int
+    first_missing_cell: tuple[int, int] | None
+    infinite_cells: int
+    first_infinite_cell: tuple[int, int] | None
+    constant_columns: int
+    first_constant: tuple[int, ...]
+    non_numeric_columns: int
+    first_non_numeric: tuple[str, ...]
+    zero_rows: int
+    duplicate_rows: int
+    is_constant: bool
+    copy_of: str | None
+
+
+@dataclass(frozen=True)
+class LabelInspection:
+    """What is known of the classes.
+
+    Parameters
+    ----------
+    n_classes : int
+        How many there are.
+    sizes : tuple of (str, int)
+        Each class and the number of its samples, in the order of the classes.
+    sorted_by_class : bool
+        Whether every class is one block of rows.
+    """
+
+    n_classes: int
+    sizes: tuple[tuple[str, int], ...]
+    sorted_by_class: bool
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What :func:`inspect_views` found. Printing it gives a table and the problems.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    views : tuple of ViewInspection
+        What is in each view.
+    n_bytes : int
+        Memory of all views.
+    has_ids : bool
+        Whether the samples have ids.
+    duplicate_ids : int
+        Ids that an earlier sample has.
+    duplicate_id : str, optional
+        The first of them.
+    labels : LabelInspection, optional
+        The classes, where they are known.
+    duplicates : int
+        Samples that repeat an earlier one in all views.
+    without_view : int
+        Samples that have no view at all.
+    first_without_view : int, optional
+        The row of the first of them.
+    """
+
+    n_samples: int
+    views: tuple[ViewInspection, ...]
+    n_bytes: int
+    has_ids: bool
+    duplicate_ids: int
+    duplicate_id: str | None
+    labels: LabelInspection | None
+    duplicates: int
+    without_view: int
+    first_without_view: int | None
+    problems: tuple[Problem, ...] = field(init=False)
+    """``level``, ``view`` (None: all) and ``text``; the gravest first. A fit refuses data with an "error"."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "problems", find_problems(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as numbers, texts and lists, ready for ``json.dumps``."""
+        return _plain(asdict(self))
+
+    @property
+    def overview(self) -> str:
+        """What there is, on one line."""
+        size = "less than 1 MiB" if self.n_bytes < 2**20 else gib(self.n_bytes)
+        ids = "with ids" if self.has_ids else "without ids"
+        there = f"{_counted(self.n_samples, 'sample')}, {ids}; {_counted(len(self.views), 'view')}, {size}"
+        if self.labels is None:
+            return f"{there}; classes not known"
+        sizes = [size for _, size in self.labels.sizes]
+        low, high = min(sizes, default=0), max(sizes, default=0)
+        each = _counted(low, "sample") if low == high else f"{low:,} to {high:,} samples"
+        order = ", rows sorted by class" if self.labels.sorted_by_class else ""
+        return f"{there}; {_counted(len(sizes), 'class', 'classes')} of {each}{order}"
+
+    def __str__(self) -> str:
+        width = max(len("view"), *(len(view.name) for view in self.views))
+        lines = [
+            self.overview,
+            f"{'view':{width}s}  columns  type           filled        from          to  missing  scaling",
+        ]
+        for view in self.views:
+            low, high = (f"{'-' if end is None else format(end, '.4g'):>10s}" for end in (view.minimum, view.maximum))
+            lines.append(
+                f"{view.name:{width}s}  {view.n_features:7d}  {view.dtype[:14]:14s} {view.density:6.1%}  {low}  "
+                f"{high}  {view.missing_rows:7d}  {view.scaling or '-'}"
+            )
+        for problem in self.problems:
+            where = "" if problem["view"] is None else f"{problem['view']}: "
+            lines.append(f"{problem['level']}: {where}{problem['text']}")
+        return "\n".join(lines)
+
+
+def inspect_views(views: Any) -> Inspection:
+    """Look at what is in views, also if they could not be fitted, and say what that means.
+
+    Every value is looked at once; sparse views stay sparse. Nothing is changed.
+
+    Parameters
+    ----------
+    views : Views, or list or dict of arrays
+        Whatever :func:`manyview.check_views` takes; their values may be anything.
+
+    Returns
+    -------
+    Inspection
+        Facts about every view and about all together; ``problems`` says in words what is wrong or doubtful.
+
+    Raises
+    ------
+    ViewsError
+        If they are no views at all: no tables, or of different numbers of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manyview.audit import inspect_views
+    >>> heights = np.array([[1.7, 70.0], [1.8, np.nan], [1.6, 55.0]])
+    >>> found = inspect_views({"body": heights, "flat": np.ones((3, 2))})
+    >>> for problem in found.problems:
+    ...     print(problem["level"], problem["view"], problem["text"][:46])
+    error body single values are missing (NaN): 1 of 6, the f
+    error flat all samples that have it have the same values,
+    """
+    given = check_new_views(views)
+    measured = [measure(array, given.has_view(v)) for v, array in enumerate(given.arrays)]
+    present = np.column_stack([found.present for found in measured])
+    hashes = np.column_stack([found.hashes for found in measured])
+    without = np.flatnonzero(~present.any(axis=1))
+    ids = _repeated_ids(given.sample_ids)
+    return Inspection(
+        n_samples=given.n_samples,
+        views=tuple(_describe(given, measured, v) for v in range(len(given))),
+        n_bytes=sum(found.n_bytes for found in measured),
+        has_ids=given.sample_ids is not None,
+        duplicate_ids=len(ids),
+        duplicate_id=ids[0] if len(ids) else None,
+        labels=None if given.labels is None else _look_at_labels(given.labels),
+        duplicates=_repeated(row_keys(hashes, np.arange(len(given), dtype=np.uint64))),
+        without_view=len(without),
+        first_without_view=int(without[0]) if len(without) else None,
+    )
+
+
+def _describe(given: Views, measured: list[Measured], v: int) -> ViewInspection:
+    found, n_features = measured[v], given.n_features[v]
+    constant = np.flatnonzero(found.constant)
+    n_present = int(found.present.sum())
+    return ViewInspection(
+        name=given.names[v],
+        n_features=n_features,
+        dtype=found.dtype,
+        sparse=found.is_sparse,
+        density=found.n_nonzero / max(n_present * found.n_columns, 1),
+        n_bytes=found.n_bytes,
+        minimum=_finite(found.low.min(initial=np.inf)),
+        maximum=_finite(found.high.max(initial=-np.inf)),
+        typical_scale=found.typical_scale,
+        scale_ratio=found.scale_ratio,
+        widest_column=None if found.scale_ratio is None else int(found.deviations.argmax()),
+        scaling=found.scaling,
+        wide_share=found.wide_share,
+        missing_rows=len(found.present) - n_present,
+        missing_cells=found.n_missing,
+        first_missing_cell=found.first_missing,
+        infinite_cells=found.n_infinite,
+        first_infinite_cell=found.first_infinite,
+        constant_columns=len(constant),
+        first_constant=tuple(constant[:_NAMED].tolist()),
+        non_numeric_columns=len(found.not_numbers),
+        first_non_numeric=tuple(found.not_numbers[:_NAMED]),
+        zero_rows=found.n_zero_rows,
+        duplicate_rows=_repeated(found.hashes[found.present]),
+        is_constant=found.n_columns > 0 and len(constant) == found.n_columns,
+        copy_of=next((given.names[u] for u in range(v) if _equal(measured[u], found)), None),
+    )
+
+
+def _equal(one: Measured, other: Measured) -> bool:
+    return 0 < one.n_columns == other.n_columns and np.array_equal(one.hashes, other.hashes)
+
+
+def _repeated(keys: np.ndarray) -> int:
+    ordered = np.sort(keys)
+    return int((ordered[1:] == ordered[:-1]).sum())
+
+
+def _repeated_ids(ids: np.ndarray | None) -> list[str]:
+    """Ids that an earlier sample has, once for every time."""
+    if ids is None:
+        return []
+    texts = np.asarray(ids).astype(str)
+    again = np.ones(len(texts), dtype=bool)
+    again[np.unique(texts, return_index=True)[1]] = False
+    return texts[again].tolist()
+
+
+def _look_at_labels(labels: np.ndarray) -> LabelInspection:
+    known = labels.astype(str) if labels.dtype.kind == "O" else labels  # objects need not have an order
+    classes, counts = np.unique(known, return_counts=True)
+    sizes = tuple((str(name), int(count)) for name, count in zip(classes.tolist(), counts, strict=True))
+    return LabelInspection(len(sizes), sizes, in_blocks(known))
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, which is what JSON has."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
