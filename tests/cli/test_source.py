@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from manyview.cli._source import Join, Source
+from manyview.exceptions import ViewsError
 from manyview.io import read_views
 
 
@@ -68,7 +69,7 @@ def test_one_table_is_cut_into_views(tmp_path):
 
 def test_views_are_not_cut(tmp_path):
     np.savez(tmp_path / "two.npz", a=np.ones((2, 2)), b=np.ones((2, 2)))
-    with pytest.raises(typer.BadParameter, match="only for one table, but there are 2 views: a, b"):
+    with pytest.raises(ViewsError, match="view_sizes: only for one table, but there are 2 views: a, b"):
         Source([tmp_path / "two.npz"], view_sizes="2").read()
     with pytest.raises(typer.BadParameter, match="expected whole numbers, got 'two'"):
         Source([tmp_path / "two.npz"], view_sizes="two").read()

@@ -1,15 +1,91 @@
-"""A small summary of an experiment with everything in it, and pages without the five megabytes of plotly.js."""
+"""A small summary of an experiment with everything in it, fitted models, and pages without all of plotly.js."""
 
 from __future__ import annotations
 
 import json
+import warnings
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
+from manyview.cluster import available_methods
+from manyview.datasets import make_multiview
 from manyview.metrics import SCORES
 from manyview.report.experiments import render
+from manyview.report.result import describe_result
+
+VOID = {"br", "hr", "img", "input", "link", "meta"}
+
+
+class Page(HTMLParser):
+    """All elements, tables by caption, and the texts of scripts; tags that are not closed in order are an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.scripts: list[str] = []
+        self.text = ""
+        self._rows: list[list[str]] = []
+        self._caption = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        self.text = " ".join(self.text.split())
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self._rows, self._caption = [], ""
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._rows[-1].append("")
+        elif tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if tag == "table":
+            self.tables[" ".join(self._caption.split())] = [[" ".join(c.split()) for c in row] for row in self._rows]
+
+    def handle_data(self, data):
+        if "script" in self.open:
+            self.scripts[-1] += data
+        elif "style" not in self.open:
+            self.text += data
+            if "caption" in self.open:
+                self._caption += data
+            elif {"td", "th"} & set(self.open):
+                self._rows[-1][-1] += data
+
+    @property
+    def rows(self) -> list[list[str]]:
+        return [row for table in self.tables.values() for row in table]
+
+    def table(self, beginning: str) -> list[list[str]]:
+        (found,) = [rows for caption, rows in self.tables.items() if caption.startswith(beginning)]
+        return found
+
+    def line(self, beginning: str, name: str) -> list[str]:
+        (found,) = [row for row in self.table(beginning) if row[0].startswith(name)]
+        return found
+
+    def tags(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag == name]
+
+    def figures(self) -> list[dict]:
+        return [json.loads(script) for script in self.scripts if script.startswith("{")]
+
+
+@pytest.fixture(scope="session")
+def parse():
+    """From the text of a page to what is in it."""
+    return Page
 
 
 def done(mean: float, std: float | None = 0.01, runs: int | None = 20, **more: Any) -> dict[str, Any]:
@@ -220,45 +296,29 @@ def page(monkeypatch):
     return render
 
 
-class Parsed(HTMLParser):
-    """All elements, the visible text, rows of tables, and figures; tags that are not closed in order are an error."""
+@pytest.fixture(scope="session")
+def described():
+    """A function: what result.json holds, with parts that are made up."""
 
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.rows: list[list[str]] = []
-        self.figures: list[dict[str, Any]] = []
-        self.text = ""
-        self._open: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-        self.text = " ".join(self.text.split())
-        self.rows = [[" ".join(cell.split()) for cell in row] for row in self.rows]
+    def describe(model, views, **more):
+        return describe_result(model, views, files=["data.mat"], command="manyview cluster data.mat -k 3") | more
 
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag not in ("br", "meta"):
-            self._open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag):
-        assert self._open.pop() == tag
-
-    def handle_data(self, data):
-        if self._open[-1:] == ["script"]:
-            if data.startswith("{"):
-                self.figures.append(json.loads(data))
-        elif self._open[-1:] != ["style"]:
-            self.text += data
-            if {"td", "th"} & set(self._open):
-                self.rows[-1][-1] += data
+    return describe
 
 
-@pytest.fixture
-def parsed():
-    """A function: a page as a reader sees it."""
-    return Parsed
+@pytest.fixture(scope="session")
+def blobs():
+    """Sixty samples in three clusters, seen in three ways."""
+    return make_multiview(60, n_clusters=3, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def models(blobs):
+    """Every method, fitted to them."""
+    few = {"InvariantTBGL": {"n_members": 4}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            method.name: method.estimator(3, random_state=0, **few.get(method.name, {})).fit(blobs)
+            for method in available_methods()
+        }

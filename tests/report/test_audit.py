@@ -82,9 +82,9 @@ def test_the_dict(document):
     assert [audit["question"] for audit in document["audits"]] == ["order", "seeds"]
 
 
-def test_the_page(parsed, document, monkeypatch):
+def test_the_page(parse, document, monkeypatch):
     monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "/* plotly.js */")
-    page = parsed(render(document))
+    page = parse(render(document))
     assert "Does the order of the rows change the answer? ⚑ Yes." in page.text
     assert "Does the seed change the answer? No." in page.text
     assert document["overall"]["text"] in page.text

@@ -96,8 +96,8 @@ def without_classes(comparison):
     return comparison | ordered | {"data": data, "note": note}
 
 
-def test_all_figures_are_there(parsed, comparison):
-    page = parsed(render(comparison))
+def test_all_figures_are_there(parse, comparison):
+    page = parse(render(comparison))
     assert page.text.count("Methods compared on flowers.mat") == 2  # title and heading
     (line,) = [row for row in page.rows if row[0].startswith("SFMC") and len(row) == 13]
     assert line[1:8] == [f"{0.9 + i / 1000:.3f} ± 0.010" for i in range(7)]
@@ -110,8 +110,8 @@ def test_all_figures_are_there(parsed, comparison):
     assert "SFMC Best accuracy of 2 methods: 0.900 on shuffled rows. Agreement between its runs: 0.777." in page.text
 
 
-def test_figures_show_every_run_and_the_cost(parsed, comparison):
-    figures = parsed(render(comparison)).figures
+def test_figures_show_every_run_and_the_cost(parse, comparison):
+    figures = parse(render(comparison)).figures()
     assert len(figures) == len(SCORES) + 1
     dots, means = figures[0]["data"]
     assert dots["x"] == pytest.approx([0.89, 0.91, 0.59, 0.61])
@@ -124,40 +124,40 @@ def test_figures_show_every_run_and_the_cost(parsed, comparison):
     assert all("shuffled rows" in json.dumps(figure["layout"]) for figure in figures)
 
 
-def test_without_classes(parsed, comparison):
-    page = parsed(render(without_classes(comparison)))
+def test_without_classes(parse, comparison):
+    page = parse(render(without_classes(comparison)))
     assert "SFMC Agreement with the other methods, on average: 0.450, the largest." in page.text
     assert "agreement is no proof of truth" in page.text
     assert "ACC" not in page.text
-    (figure,) = page.figures
+    (figure,) = page.figures()
     assert figure["data"][0]["x"] == pytest.approx([0.445, 0.455, 0.295, 0.305])
 
 
-def test_one_method_without_classes(parsed, comparison):
+def test_one_method_without_classes(parse, comparison):
     alone = without_classes(comparison) | {"criterion": "stability"}
     (alone["methods"],) = [[method] for method in alone["methods"] if method["name"] == "SFMC"]
     for run in alone["methods"][0]["runs"]:
         run["agreement"] = None
-    page = parsed(render(alone))
+    page = parse(render(alone))
     assert "SFMC The only method that ended with clusters. Agreement between its runs: 0.777. No classes" in page.text
-    assert (page.figures, "Every run" in page.text) == ([], False)
+    assert (page.figures(), "Every run" in page.text) == ([], False)
 
 
-def test_nothing_ended(parsed, comparison):
+def test_nothing_ended(parse, comparison):
     comparison["methods"] = comparison["methods"][2:]
     comparison["agreement"] = {"methods": [], "matrix": []}
     for made in (comparison, without_classes(copy.deepcopy(comparison))):
-        page = parsed(render(made))
+        page = parse(render(made))
         assert "No method ended with clusters." in page.text
-        assert page.figures == []
+        assert page.figures() == []
 
 
-def test_hostile_names_stay_text(parsed, comparison):
-    plain = parsed(render(comparison))
+def test_hostile_names_stay_text(parse, comparison):
+    plain = parse(render(comparison))
     comparison["data"]["files"] = [HOSTILE]
     comparison["data"]["views"][0]["name"] = HOSTILE
     comparison["methods"][2]["reason"] = HOSTILE
     comparison["command"] = HOSTILE
-    page = parsed(render(comparison))
+    page = parse(render(comparison))
     assert [(tag, list(own)) for tag, own in page.elements] == [(tag, list(own)) for tag, own in plain.elements]
     assert page.text.count("{{ 7 * 7 }}") >= 5

@@ -4,76 +4,14 @@ from __future__ import annotations
 
 import copy
 import html
-import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 
 from manyview.metrics import SCORES
 from manyview.report.experiments import render
 
-VOID = {"br", "hr", "img", "input", "link", "meta"}
 HOSTILE = "\"'><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}\nnext"
-
-
-class Page(HTMLParser):
-    """All elements, tables by caption, and the texts of scripts; tags that are not closed in order are an error."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.tables: dict[str, list[list[str]]] = {}
-        self.scripts: list[str] = []
-        self.text = ""
-        self._rows: list[list[str]] = []
-        self._caption = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "table":
-            self._rows, self._caption = [], ""
-        elif tag == "tr":
-            self._rows.append([])
-        elif tag in ("td", "th"):
-            self._rows[-1].append("")
-        elif tag == "script":
-            self.scripts.append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-        if tag == "table":
-            self.tables[" ".join(self._caption.split())] = [[" ".join(c.split()) for c in row] for row in self._rows]
-
-    def handle_data(self, data):
-        if "script" in self.open:
-            self.scripts[-1] += data
-        elif "style" not in self.open:
-            self.text += data
-            if "caption" in self.open:
-                self._caption += data
-            elif {"td", "th"} & set(self.open):
-                self._rows[-1][-1] += data
-
-    def table(self, beginning: str) -> list[list[str]]:
-        (found,) = [rows for caption, rows in self.tables.items() if caption.startswith(beginning)]
-        return found
-
-    def line(self, beginning: str, name: str) -> list[str]:
-        (found,) = [row for row in self.table(beginning) if row[0].startswith(name)]
-        return found
-
-    def tags(self, name: str) -> list[dict[str, str | None]]:
-        return [attributes for tag, attributes in self.elements if tag == name]
-
-    def figures(self) -> list[dict]:
-        return [json.loads(script) for script in self.scripts if script.startswith("{")]
 
 
 @pytest.fixture
@@ -112,8 +50,8 @@ def with_names_replaced(value, old: dict[str, str]):
     return old.get(value, value) if isinstance(value, str) else value
 
 
-def test_tables_have_all_scores_of_all_rows(page, summary):
-    shown = Page(page(summary))
+def test_tables_have_all_scores_of_all_rows(page, summary, parse):
+    shown = parse(page(summary))
     for table in summary["parts"][0]["tables"]:
         rows = shown.table(f"All scores on {table['dataset']}")
         columns = [
@@ -139,8 +77,8 @@ def test_tables_have_all_scores_of_all_rows(page, summary):
         assert next(lines, None) is None
 
 
-def test_one_glance_tells_published_file_order_and_shuffled(page, summary):
-    shown = Page(page(summary))
+def test_one_glance_tells_published_file_order_and_shuffled(page, summary, parse):
+    shown = parse(page(summary))
     assert shown.table("ACC on MSRC")[0][:5] == ["Method", "Published", "File order", "Shuffled", "Change"]
     assert shown.line("ACC on MSRC", "Tensor")[:5] == ["Tensor", "0.985", "0.975 ± 0.000", "0.625 ± 0.030", "−0.350"]
     assert shown.line("ARI on MSRC", "New")[:5] == ["New", "–", "0.921 ± 0.010", "0.911 ± 0.010", "−0.010"]
@@ -178,8 +116,8 @@ def _glances(summary):
 
 
 @pytest.mark.parametrize(("dataset", "label"), [("Mini", "stand-in for Reuters"), ("Drawn", "generated data")])
-def test_what_is_not_of_the_paper_has_a_label_and_no_published_column(page, summary, dataset, label):
-    shown = Page(page(summary))
+def test_what_is_not_of_the_paper_has_a_label_and_no_published_column(page, summary, dataset, label, parse):
+    shown = parse(page(summary))
     assert shown.table(f"ACC on {dataset}")[0][:3] == ["Method", "File order", "Shuffled"]
     assert shown.line("Best method", dataset)[:2] == [f"{dataset} {label}", "–"]
     assert shown.line("The data", dataset)[0] == f"{dataset} {label}"
@@ -187,9 +125,9 @@ def test_what_is_not_of_the_paper_has_a_label_and_no_published_column(page, summ
     assert label not in shown.line("Best method", "MSRC")[0]
 
 
-def test_cells_without_a_result_say_why(page, summary):
+def test_cells_without_a_result_say_why(page, summary, parse):
     text = page(summary)
-    shown = Page(text)
+    shown = parse(text)
     assert shown.line("ACC on MSRC", "Dense")[1:4] == ["OM", "OM", "not run yet"]
     assert '<a href="#not-run" title="needs 38 GiB, 20 GiB free">OM</a>' in text
     assert '<abbr title="OM">OM</abbr>' in text
@@ -218,33 +156,33 @@ def test_cells_without_a_result_say_why(page, summary):
         (False, True, True, "too few pairs of runs to say: 9 are needed"),
     ],
 )
-def test_the_audit_gives_a_verdict(page, summary, flagged, dependent, few, verdict):
+def test_the_audit_gives_a_verdict(page, summary, flagged, dependent, few, verdict, parse):
     summary["order_audit"][0] |= {"flagged": flagged, "order_dependent": dependent, "too_few_pairs": few}
-    shown = Page(page(summary))
+    shown = parse(page(summary))
     line = shown.line("Order audit of", "Robust")
     assert line == ["Robust", verdict, "0.710", "MSRC", "0.975", "0.625", "−0.350", "0.512"]
     assert ("too few runs to tell for Robust" in shown.text) == (few and not flagged)
 
 
-def test_the_audit_shows_flagged_methods_first(page, summary):
-    assert [row[0] for row in Page(page(summary)).table("Order audit of")] == ["Method", "Tensor", "Robust"]
+def test_the_audit_shows_flagged_methods_first(page, summary, parse):
+    assert [row[0] for row in parse(page(summary)).table("Order audit of")] == ["Method", "Tensor", "Robust"]
 
 
-def test_provenance_and_commands(page, summary):
-    shown = Page(page(summary, store="my results.sqlite"))
+def test_provenance_and_commands(page, summary, parse):
+    shown = parse(page(summary, store="my results.sqlite"))
     for text in ("commit 0123456789abcdef", "numpy 2.4.6", "Linux x86_64, 2 cores, 8.0 GiB memory", "3.12.3"):
         assert text in shown.text
     assert "manyview experiments run paper --store 'my results.sqlite'" in shown.text
     assert "cafe0123beef" in shown.text
 
 
-def test_figures_are_all_there(page, summary):
-    titles = [figure["layout"]["xaxis"]["title"]["text"] for figure in Page(page(summary)).figures()]
+def test_figures_are_all_there(page, summary, parse):
+    titles = [figure["layout"]["xaxis"]["title"]["text"] for figure in parse(page(summary)).figures()]
     assert titles == ["p of the norm"] * 2 + ["samples n", "mean rank (1 is best)"] + ["seconds for one fit"] * 2
 
 
-def test_figures_have_words_and_pictures_have_alternatives(page, summary):
-    shown = Page(page(summary))
+def test_figures_have_words_and_pictures_have_alternatives(page, summary, parse):
+    shown = parse(page(summary))
     drawings = [tag for tag in shown.tags("div") if tag.get("class") == "drawing"]
     assert len(drawings) == 6
     assert all(tag["role"] == "img" and len(tag["aria-label"]) > 30 for tag in drawings)
@@ -254,8 +192,8 @@ def test_figures_have_words_and_pictures_have_alternatives(page, summary):
     ]
 
 
-def test_tables_have_captions_and_scopes(page, summary):
-    shown = Page(page(summary))
+def test_tables_have_captions_and_scopes(page, summary, parse):
+    shown = parse(page(summary))
     assert len(shown.tags("caption")) == len(shown.tags("table"))
     assert all("scope" in tag for tag in shown.tags("th"))
     assert all(tag["type"] == "button" for tag in shown.tags("button"))
@@ -263,7 +201,7 @@ def test_tables_have_captions_and_scopes(page, summary):
     assert {tag["href"] for tag in shown.tags("a")} <= targets
 
 
-def test_hostile_names_stay_text(page, summary):
+def test_hostile_names_stay_text(page, summary, parse):
     names = [
         "MSRC",
         "Mini",
@@ -278,7 +216,7 @@ def test_hostile_names_stay_text(page, summary):
     ]
     names += ["Table 2", "p of the norm", "samples n", "n", "needs 38 GiB, 20 GiB free", "0123456789abcdef"]
     hostile = with_names_replaced(copy.deepcopy(summary), {name: HOSTILE + name for name in names})
-    plain, shown = Page(page(summary)), Page(page(hostile, store=HOSTILE))
+    plain, shown = parse(page(summary)), parse(page(hostile, store=HOSTILE))
     assert [tag for tag, _ in shown.elements] == [tag for tag, _ in plain.elements]
     assert not [tag for _, tag in shown.elements if any(name.startswith("on") for name in tag)]
     assert "{{ 7 * 7 }}" in shown.text
@@ -290,9 +228,9 @@ def test_hostile_names_stay_text(page, summary):
         assert "<img" not in script
 
 
-def test_the_page_loads_nothing(page, summary):
+def test_the_page_loads_nothing(page, summary, parse):
     text = page(summary)
-    shown = Page(text)
+    shown = parse(text)
     addresses = [tag[name] for _, tag in shown.elements for name in ("src", "href", "action", "data") if name in tag]
     assert addresses
     assert all(address.startswith(("#", "data:image/png;base64,")) for address in addresses)
@@ -305,8 +243,8 @@ def test_the_page_loads_nothing(page, summary):
     assert policy.startswith("default-src 'none';")
 
 
-def test_a_summary_without_results_says_so(page, nothing_run):
-    shown = Page(page(nothing_run))
+def test_a_summary_without_results_says_so(page, nothing_run, parse):
+    shown = parse(page(nothing_run))
     for sentence in (
         "No point of this figure is measured yet.",
         "No time is measured yet.",
@@ -321,8 +259,8 @@ def test_a_summary_without_results_says_so(page, nothing_run):
     assert shown.line("ACC on MSRC", "Tensor")[1:4] == ["0.985", "not run yet", "not run yet"]
 
 
-def test_a_summary_without_parts_says_so(page, nothing_run):
-    shown = Page(page(nothing_run | {"parts": [], "datasets": [], "ranking": None}))
+def test_a_summary_without_parts_says_so(page, nothing_run, parse):
+    shown = parse(page(nothing_run | {"parts": [], "datasets": [], "ranking": None}))
     assert "There is no table in this experiment." in shown.text
     assert "This experiment names no dataset." in shown.text
     assert "No fit failed." in shown.text

@@ -145,14 +145,7 @@ class Source:
 
         sizes = self.sizes
         views = read_views(self.path, **self.options)
-        if sizes is None:
-            return views
-        if len(views) > 1:
-            raise typer.BadParameter(
-                f"only for one table, but there are {len(views)} views: {', '.join(views.names)}.",
-                param_hint="--view-sizes",
-            )
-        return cut_table(views, sizes)
+        return views if sizes is None else cut_table(views, sizes)
 
     @property
     def words(self) -> list[str]:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
+from manyview._printable import printable
 
-def printable(text: object) -> str:
-    r"""Put ``text`` on one line, with everything that a terminal would act on shown as an escape.
-
-    Examples
-    --------
-    >>> print(printable("one\ntwo \x1b[31mred"))
-    one two \x1b[31mred
-    """
-    line = " ".join(str(text).split())
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in line)
+__all__ = ["duration", "printable"]
 
 
 def duration(seconds: float) -> str:

@@ -26,6 +26,7 @@ def demo(out: OutFolder = Path("manyview-demo"), as_json: AsJson = False) -> Non
         n_clusters=10,
         out=out,
         command=shlex.join(["manyview", "demo", "--out", str(out)]),
+        reading={"python": "manyview.datasets.load_digits_views().shuffled(0)"},
         row_order="shuffled",
     )
     show(job, as_json)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from manyview._history import AGREEMENTS, is_by_view, steps, usual_keys
 from manyview.exceptions import PlotError
-from manyview.plot._shared import AGREEMENTS, axes_or_new, colours, fitted_attribute, legend_on_top, matplotlib_module
+from manyview.plot._shared import axes_or_new, colours, fitted_attribute, legend_on_top, matplotlib_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What is drawn if there are no agreements and ``keys`` does not choose: the first of these that there is.
-_USUAL = ("objective", "subspace_change")
 _MOST_TICKS = 10
 
 
@@ -48,22 +47,22 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
     """
     history = fitted_attribute(model, "history_")
     name = type(model).__name__
-    if "qp_gap" in history:  # LMVSC
+    if is_by_view(history):
         raise PlotError(f"{name} solves each view once: history_ is by view and not by pass, so nothing converges.")
-    steps, unit = _steps(model, history)
-    if len(steps) == 0:
+    passes, unit = steps(history, fitted_attribute(model, "n_iter_"))
+    if len(passes) == 0:
         raise PlotError(f"{name} made no pass (n_iter_=0), so history_ is empty: nothing to draw.")
-    chosen = _default_keys(history) if keys is None else [keys] if isinstance(keys, str) else list(keys)
+    chosen = usual_keys(history) if keys is None else [keys] if isinstance(keys, str) else list(keys)
     if not chosen:
         raise PlotError(f"{name}: choose keys= from what history_ has: {', '.join(history) or 'nothing'}.")
     lines: dict[str, np.ndarray] = {}
     for key in chosen:
-        lines |= _lines(model, history, key, len(steps), "" if len(chosen) == 1 else f"{key.replace('_', ' ')}: ")
+        lines |= _lines(model, history, key, len(passes), "" if len(chosen) == 1 else f"{key.replace('_', ' ')}: ")
     ax = axes_or_new(ax)
     for colour, (label, values) in zip(colours(len(lines)), lines.items(), strict=True):
-        ax.plot(steps, values, marker="o" if len(steps) <= 30 else "", color=colour, label=label, clip_on=False)
-    if len(steps) <= _MOST_TICKS:
-        ax.set_xticks(steps)
+        ax.plot(passes, values, marker="o" if len(passes) <= 30 else "", color=colour, label=label, clip_on=False)
+    if len(passes) <= _MOST_TICKS:
+        ax.set_xticks(passes)
     else:
         ax.xaxis.set_major_locator(matplotlib_module("ticker").MaxNLocator(integer=True))
     ax.set_xlabel(unit)
@@ -77,17 +76,6 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
     if len(lines) > 1:
         legend_on_top(ax)
     return ax
-
-
-def _steps(model: Any, history: Mapping[str, np.ndarray]) -> tuple[np.ndarray, str]:
-    """Where on the x axis the values of each step are, and what is counted there."""
-    if "n_members" in history:
-        return history["n_members"], "members"
-    return np.arange(1, fitted_attribute(model, "n_iter_") + 1), "pass"
-
-
-def _default_keys(history: Mapping[str, np.ndarray]) -> list[str]:
-    return [key for key in AGREEMENTS if key in history] or [key for key in _USUAL if key in history][:1]
 
 
 def _lines(model: Any, history: Mapping[str, np.ndarray], key: str, n_steps: int, prefix: str) -> dict[str, np.ndarray]:

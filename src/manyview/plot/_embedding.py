@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from manyview._projection import bring_means, circle, principal
 from manyview.exceptions import PlotError
 from manyview.plot._shared import axes_or_new, clusters, colours, fitted_attribute, matplotlib_module
 
@@ -101,29 +102,18 @@ def _project(
 
 
 def _principal(coordinates: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """The first two principal components, the largest loading of each positive so that the picture is reproducible."""
     if coordinates.shape[1] < 2:
         raise PlotError(f"embedding_ has {coordinates.shape[1]} column(s); two are needed for a picture.")
-    centred = coordinates - coordinates.mean(axis=0)
-    lengths, loadings = np.linalg.svd(centred, full_matrices=False)[1:]
-    loadings = loadings[:2]
-    largest = np.abs(loadings).argmax(axis=1)
-    loadings = loadings * np.sign(loadings[np.arange(2), largest])[:, None]
-    shares = lengths**2 / max((lengths**2).sum(), np.finfo(float).tiny)
-    return centred @ loadings.T, [f"component {i + 1} ({shares[i]:.0%} of the variance)" for i in range(2)]
+    points, shares = principal(coordinates)
+    return points, [f"component {i + 1} ({share:.0%} of the variance)" for i, share in enumerate(shares)]
 
 
 def _circle(coordinates: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """The linear map that brings the means of the clusters to the circle, in the sense of least squares."""
     n_clusters = codes.max() + 1
     if n_clusters < 3:
         raise PlotError(f"projection: 'circle' needs three or more clusters, got {n_clusters}; use 'pca'.")
-    angles = 2 * np.pi * np.arange(n_clusters) / n_clusters
-    means = np.array([coordinates[codes == code].mean(axis=0) for code in range(n_clusters)])
-    middle = means.mean(axis=0)
-    # The centred means add up to 0, so one singular value is rounding error and must not be inverted.
-    to_plane = np.linalg.pinv(means - middle, rcond=1e-8) @ np.column_stack([np.sin(angles), np.cos(angles)])
-    return (coordinates - middle) @ to_plane, ["means of the clusters on a circle", "linear projection"]
+    points = bring_means(coordinates, codes, circle(n_clusters))
+    return points, ["means of the clusters on a circle", "linear projection"]
 
 
 def _columns(coordinates: np.ndarray, columns: tuple[int, int]) -> tuple[np.ndarray, list[str]]:

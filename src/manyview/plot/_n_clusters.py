@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from manyview._history import AGREEMENTS
 from manyview.exceptions import PlotError
 from manyview.plot._shared import (
-    AGREEMENTS,
     axes_or_new,
     colours,
     legend_on_top,

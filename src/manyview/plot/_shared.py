@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 _GOLDEN_RATIO = 0.618034
 
-# Records and scores that are between 0 and 1 by nature.
-AGREEMENTS = ("agreement", "stability")
-
 
 def matplotlib_module(name: str) -> ModuleType:
     """A module of matplotlib, such as "ticker"; an error says how to install matplotlib."""

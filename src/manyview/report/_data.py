@@ -28,7 +28,7 @@ def describe_data(
     files : iterable, default=()
         Paths, as the user gave them.
     reading : dict, optional
-        How they were read: arguments of :func:`manyview.read_views`, and ``view_sizes``.
+        How they were read: arguments of :func:`manyview.read_views`, and ``view_sizes``; or ``python``, an expression.
 
     Returns
     -------

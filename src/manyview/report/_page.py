@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from manyview._colours import TEN_COLOURS
 from manyview._memory import gib
+from manyview._printable import shortened
 from manyview._version import __version__
 from manyview.metrics import SCORE_TITLES
 from manyview.report._audit_words import question, short_answer
@@ -63,7 +64,14 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=number, duration=duration, memory=memory, p_value=p_value, score=score_name, quote=quote
+        number=number,
+        duration=duration,
+        memory=memory,
+        p_value=p_value,
+        score=score_name,
+        quote=quote,
+        short=shortened,
+        percent=percent,
     )
     environment.filters.update(question=question, short_answer=short_answer)
     return environment
@@ -81,6 +89,21 @@ def number(value: float | None, digits: int = 3, sign: bool = False) -> str:
         return _NOTHING
     rounded = round(value, digits) + 0.0  # not -0.000
     return f"{rounded:{'+' if sign and rounded else ''},.{digits}f}".replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 as whole per cent, which are 0 or 100 only if nothing or all is meant.
+
+    Examples
+    --------
+    >>> percent(0.123), percent(0.9999), percent(1.0), percent(None)
+    ('12 %', '> 99 %', '100 %', '–')
+    """
+    if share is None:
+        return _NOTHING
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def duration(seconds: float | None) -> str:

@@ -23,7 +23,9 @@
     const target = figure.querySelector(".drawing");
     const width = target.clientWidth;
     if (!width) return; // in a part that is not shown now
-    const { data, layout } = JSON.parse(figure.querySelector("script").textContent, colour);
+    const content = JSON.parse(figure.querySelector("script").textContent, colour);
+    const { data, layout } = content;
+    figure.prepare?.(content); // what the script of this kind of page changes, such as the colouring
     const names = data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name);
     const longest = Math.max(0, ...names.map((name) => name.length));
     if (names.length && (width < narrow || longest > 30)) legendBelow(layout, names, width);
@@ -31,6 +33,7 @@
       displaylogo: false,
       modeBarButtons: [["toImage", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
     });
+    figure.dispatchEvent(new Event("drawn"));
   };
   const drawAll = (within = document) => within.querySelectorAll("figure.plot").forEach(draw);
 
@@ -51,6 +54,7 @@
   }
 
   root.classList.add("scripted");
+  document.querySelectorAll("figure.plot").forEach((figure) => figure.addEventListener("redraw", () => draw(figure)));
   drawAll();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
   let waiting;

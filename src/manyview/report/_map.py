@@ -1,0 +1,124 @@
+"""The samples as points in the plane: clusters apart, and samples between those that they resemble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils.extmath import randomized_svd
+
+from manyview._projection import circle, cluster_means, principal, shares_of_means
+from manyview.graphs import unit_variance
+from manyview.report._votes import Shown, scaled_views
+from manyview.views import Views
+
+# On a circle, more clusters than this stand too close to each other.
+_MOST_ON_CIRCLE = 12
+# Matching clusters with places takes the cube of their number.
+_MOST_MATCHED = 500
+_MOST_COMPONENTS = 50
+_GOLDEN_ANGLE = np.pi * (3 - 5**0.5)
+# What is smaller than this, relative to the values, is rounding.
+_ROUNDING = 1e-9
+# Radius of the largest cluster, relative to the distance to its nearest neighbour; they may touch but not overlap.
+_RADIUS = 0.5
+
+
+def project(model: Any, views: Views, shown: Shown) -> tuple[np.ndarray, str]:
+    """Points of the samples that are shown, and how they were found, in words.
+
+    Every cluster has a place. A sample is put between the places of the clusters that it is a mixture of, by the
+    model's ``embedding_`` or, without one, by all views side by side. Around that point the samples of a cluster are
+    spread by its own two principal components, in a disc whose area follows the size of the cluster: coordinates in
+    which clusters are compact would put hundreds of samples on one point.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    views : Views
+    shown : Shown
+
+    Returns
+    -------
+    points : ndarray of shape (n_shown, 2)
+        The larger side is 2 long, and the middle is 0.
+    how : str
+    """
+    clusters, codes = np.unique(shown.codes, return_inverse=True)
+    described = _side_by_side(model, views, shown)
+    if len(clusters) == 1:
+        return _framed(principal(described)[0]), "the first two principal components of all views side by side"
+    embedding = getattr(model, "embedding_", None)
+    coordinates = described if embedding is None else np.asarray(embedding[shown.rows], dtype=np.float64)
+    places = _places(cluster_means(coordinates, codes, len(clusters)))
+    between = shares_of_means(coordinates, codes, len(clusters)) @ places
+    source = "all views side by side" if embedding is None else "the coordinates that the method found"
+    how = (
+        f"between the clusters that a sample is a mixture of in {source}; within a cluster, samples that are alike in "
+        "all views lie side by side"
+    )
+    return _framed(between + _spread(described, codes, _nearest_distance(places))), how
+
+
+def _side_by_side(model: Any, views: Views, shown: Shown) -> np.ndarray:
+    """The leading components of all views side by side, each with the same variance in total; at least two.
+
+    The largest value is 1.
+    """
+    scaled, _ = scaled_views(model, views, shown.rows)
+    comparable = [unit_variance(view) for view in scaled]
+    dense = all(isinstance(view, np.ndarray) for view in comparable)
+    stacked = np.hstack(comparable) if dense else sp.csr_array(sp.hstack(comparable))
+    n_components = min(_MOST_COMPONENTS, *stacked.shape)
+    vectors, lengths, _ = randomized_svd(stacked, n_components, n_iter=2, random_state=0)
+    found = (vectors * lengths).astype(np.float64)
+    found = found / max(np.abs(found).max(), np.finfo(float).tiny)
+    return np.column_stack([found, np.zeros((len(found), max(0, 2 - n_components)))])
+
+
+def _places(means: np.ndarray) -> np.ndarray:
+    """A place for each cluster: on a circle; or if there are many, in a disc, those that are alike near each other."""
+    n_clusters = len(means)
+    if n_clusters == 2:
+        return np.array([[-1.0, 0.0], [1.0, 0.0]])
+    if n_clusters <= _MOST_ON_CIRCLE:
+        return circle(n_clusters)
+    turn = _GOLDEN_ANGLE * np.arange(n_clusters)
+    radius = np.sqrt((np.arange(n_clusters) + 0.5) / n_clusters)
+    places = radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
+    if n_clusters > _MOST_MATCHED:
+        return places
+    wanted = principal(means)[0]
+    wanted = wanted / max(np.abs(wanted).max(), np.finfo(float).tiny)
+    distances = ((wanted[:, None] - places) ** 2).sum(axis=2)
+    return places[linear_sum_assignment(distances)[1]]
+
+
+def _nearest_distance(places: np.ndarray) -> float:
+    """How far the places are apart, roughly: exact on a circle, and of those in a disc by the room each has."""
+    if len(places) <= _MOST_ON_CIRCLE:
+        return float(np.linalg.norm(places[0] - places[1]))
+    return float(np.sqrt(np.pi / len(places)))
+
+
+def _spread(described: np.ndarray, codes: np.ndarray, distance: float) -> np.ndarray:
+    """Where each sample is within its cluster: a disc around 0."""
+    sizes = np.bincount(codes)
+    spread = np.zeros((len(codes), 2))
+    for code, size in enumerate(sizes):
+        if size > 2:
+            rows = codes == code
+            local = principal(described[rows])[0]
+            local /= np.maximum(np.sqrt((local**2).mean(axis=0)), _ROUNDING)
+            # Samples far out are drawn in, so that they stay near their cluster.
+            local /= np.sqrt(6 + (local**2).sum(axis=1, keepdims=True))
+            spread[rows] = _RADIUS * distance * np.sqrt(size / sizes.max()) * local
+    return spread
+
+
+def _framed(points: np.ndarray) -> np.ndarray:
+    low, high = points.min(axis=0), points.max(axis=0)
+    side = (high - low).max()
+    return (points - (low + high) / 2) * (2 / side if side > _ROUNDING else 0.0)

@@ -1,0 +1,222 @@
+"""The report on one clustering: the answer, and what one needs to judge it, as one page.
+
+:func:`summarise` gathers everything in a plain dict, :func:`render` makes a page of it, and :func:`write_report` does
+both for a fitted model.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from manyview._files import write_whole
+from manyview._printable import shortened
+from manyview.report import _run_figures as figures
+from manyview.report._classes import Classes
+from manyview.report._graphs import blocks, graph_images
+from manyview.report._map import project
+from manyview.report._members import list_members
+from manyview.report._page import render_page
+from manyview.report._picture import picture_address
+from manyview.report._records import convergence_lines
+from manyview.report._votes import Shown, agreement_of_samples, agreement_of_view, cast_votes, choose_shown
+from manyview.report.result import describe_result
+from manyview.views import Views, check_views
+
+_DIGITS = 4
+_MOST_IN_TABLE = 30
+
+
+def summarise(
+    model: Any, views: Views, result: Mapping[str, Any], *, audits: Iterable[Any] = (), random_state: int = 0
+) -> dict[str, Any]:
+    """Gather all that the report on one clustering shows.
+
+    Of many samples, some thousand are drawn and looked at, so the time hardly depends on their number.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    views : Views
+        What it was fitted on.
+    result : dict
+        As ``describe_result`` gives it.
+    audits : iterable of AuditResult, optional
+        What audits of this clustering have found.
+    random_state : int, default=0
+        For the draw of samples that are shown.
+
+    Returns
+    -------
+    dict
+        Everything of ``result``, and ``map``, ``members``, ``graphs``, ``blocks``, ``views``, ``convergence``,
+        ``confusion``, ``audits`` and ``reproduce``: numbers, texts, lists and dicts only, ready for ``json.dumps``.
+
+    Examples
+    --------
+    >>> from manyview import InvariantTBGL
+    >>> from manyview.datasets import make_multiview
+    >>> from manyview.report.result import describe_result
+    >>> views = make_multiview(60, n_clusters=3, random_state=0)
+    >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    >>> summary = summarise(model, views, describe_result(model, views))
+    >>> summary["map"]["n_shown"], [member["size"] for member in summary["members"]]
+    (60, [20, 20, 20])
+    """
+    clusters = np.asarray(model.labels_)
+    confidence = getattr(model, "confidence_", None)
+    classes = None if views.labels is None or result["scores"] is None else Classes.compare(views.labels, clusters)
+    shown = choose_shown(model, clusters, random_state)
+    votes = cast_votes(model, views, shown)
+    names = [shortened(name, 40) for name in views.names]
+
+    def name(row: int) -> str:
+        return str(row) if views.sample_ids is None else shortened(views.sample_ids[row], 60)
+
+    weights = getattr(model, "view_weights_", None)
+    view_rows = []
+    for v, (view, features) in enumerate(zip(names, views.n_features, strict=True)):
+        agreement, ari = agreement_of_view(votes[v], shown)
+        weight = None if weights is None else float(weights[v])
+        view_rows.append({"name": view, "n_features": features, "weight": weight, "agreement": agreement, "ari": ari})
+    return {
+        **result,
+        "map": _map(model, views, shown, agreement_of_samples(votes, shown), classes)
+        | {"id": [name(row) for row in shown.rows.tolist()]},
+        "members": list_members(clusters, name, confidence, classes),
+        "graphs": graph_images(model, shown, votes, names),
+        "blocks": blocks(shown),
+        "views": view_rows,
+        "convergence": convergence_lines(model, names),
+        "confusion": None if classes is None else classes.confusion(),
+        "audits": [audit.to_dict() for audit in audits] or list(result.get("audits", ())),
+        "reproduce": {"command": result["command"], "python": _python(model, result)},
+    }
+
+
+def _map(model: Any, views: Views, shown: Shown, agreement: np.ndarray, classes: Classes | None) -> dict[str, Any]:
+    points, how = project(model, views, shown)
+    confidence = getattr(model, "confidence_", None)
+    codes = [] if classes is None else classes.codes[shown.rows].tolist()
+    return {
+        "how": how,
+        "n_shown": len(shown.rows),
+        "x": points[:, 0].round(_DIGITS).tolist(),
+        "y": points[:, 1].round(_DIGITS).tolist(),
+        "cluster": shown.codes.tolist(),
+        "confidence": None if confidence is None else _rounded(confidence[shown.rows]),
+        "label": classes and [classes.name(code) for code in codes],
+        "label_place": classes and [classes.place_of(code) for code in codes],
+        "agreement": _rounded(agreement),
+    }
+
+
+def _rounded(values: np.ndarray) -> list[float | None]:
+    rounded = np.asarray(values, dtype=np.float64).round(_DIGITS)
+    return [value if known else None for value, known in zip(rounded.tolist(), np.isfinite(rounded), strict=True)]
+
+
+def _python(model: Any, result: Mapping[str, Any]) -> str:
+    """A program that fits the same model to the same data; only parameters that are not the default are named."""
+    name = result["method"]["name"]
+    defaults = {key: value.default for key, value in inspect.signature(type(model).__init__).parameters.items()}
+    given = {key: value for key, value in result["parameters"].items() if defaults.get(key) != value}
+    words = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    start = f"import manyview\nfrom manyview.cluster import {name}\n\n"
+    return start + f"{_reading(result['data'])}\nmodel = {name}({words}).fit(views)\n"
+
+
+def _reading(data: Mapping[str, Any]) -> str:
+    """A line that reads the views."""
+    files, options = list(data["files"]), dict(data["reading"])
+    if "python" in options:
+        return f"views = {options['python']}"
+    if not files:
+        return "# views: the same as for this report"
+    sizes = options.pop("view_sizes", None)
+    words = [repr(files[0] if len(files) == 1 else files), *(f"{key}={value!r}" for key, value in options.items())]
+    line = f"views = manyview.read_views({', '.join(words)})"
+    return line if sizes is None else f"{line}\nviews = manyview.views.cut_table(views, {sizes!r})"
+
+
+def render(summary: Mapping[str, Any]) -> str:
+    """One HTML page from the summary of a clustering.
+
+    Parameters
+    ----------
+    summary : dict
+        As :func:`summarise` gives it.
+
+    Returns
+    -------
+    str
+        A page that opens from disk and loads nothing from elsewhere.
+
+    Examples
+    --------
+    >>> from manyview import InvariantTBGL
+    >>> from manyview.datasets import make_multiview
+    >>> from manyview.report.result import describe_result
+    >>> views = make_multiview(60, n_clusters=3, random_state=0)
+    >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    >>> "<h1>3 clusters of 60 samples</h1>" in render(summarise(model, views, describe_result(model, views)))
+    True
+    """
+    confusion = summary["confusion"]
+    small = confusion is not None and max(len(confusion["classes"]), len(confusion["clusters"])) <= _MOST_IN_TABLE
+    return render_page(
+        "run.html",
+        title=f"{summary['n_clusters']:,} cluster{'s' * (summary['n_clusters'] != 1)} of "
+        f"{summary['data']['n_samples']:,} samples",
+        summary=summary,
+        map=figures.samples(summary),
+        legends=figures.legends(summary),
+        markers=[figures.cluster_mark(k, summary["n_clusters"]) for k in range(summary["n_clusters"])],
+        sizes=figures.sizes(summary["clusters"]),
+        suggestion=figures.suggestion(summary["suggestion"]) if summary["suggestion"] else None,
+        pictures=[(graph, picture_address(graph["image"])) for graph in summary["graphs"]],
+        views=figures.views(summary["views"]),
+        convergence=figures.convergence(summary["convergence"]),
+        confusion=confusion if small else None,
+        confusion_map=figures.confusion(confusion) if confusion and not small else None,
+    )
+
+
+def write_report(model: Any, views: Any, path: str | os.PathLike[str], *, audits: Iterable[Any] = ()) -> None:
+    """Write the report on a fitted model: one HTML file that opens from disk and needs no network.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    views : Views, list or dict of arrays
+        What it was fitted on. Names, ids and labels of :class:`manyview.Views` are shown.
+    path : str or path
+        The file, in a folder that exists. A file of that name is replaced.
+    audits : iterable of AuditResult, optional
+        What audits of this clustering have found, to be shown as well.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written. An old one is as it was.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from manyview import InvariantTBGL
+    >>> from manyview.datasets import make_multiview
+    >>> from manyview.report.run import write_report
+    >>> views = make_multiview(60, n_clusters=3, random_state=0)
+    >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(model, views, Path(folder, "report.html"))
+    ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    given = check_views(views, view_sizes=getattr(model, "view_sizes", None), keep_float32=True)
+    write_whole(path, render(summarise(model, given, describe_result(model, given), audits=audits)))

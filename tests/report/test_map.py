@@ -1,0 +1,85 @@
+"""Where the points of the map are."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from manyview.datasets import make_multiview
+from manyview.report._map import project
+from manyview.report._votes import choose_shown
+from manyview.views import Views
+
+
+def points_of(views, labels, **attributes):
+    model = SimpleNamespace(labels_=labels, **attributes)
+    return project(model, views, choose_shown(model, labels))
+
+
+@pytest.mark.parametrize(("n_samples", "k"), [(5, 1), (5, 2), (5, 5), (200, 2), (200, 7), (400, 40), (300, 100)])
+@pytest.mark.parametrize("with_embedding", [True, False])
+def test_any_number_of_clusters_fits_in_the_frame(n_samples, k, with_embedding):
+    views = make_multiview(n_samples, n_clusters=k, random_state=0)
+    given = {"embedding_": np.eye(k)[views.labels].astype(np.float32)} if with_embedding else {}
+    points, _ = points_of(views, np.array(views.labels), **given)
+    assert points.shape == (n_samples, 2)
+    assert np.isfinite(points).all()
+    np.testing.assert_allclose((points.max(axis=0) - points.min(axis=0)).max(), 2)
+
+
+@pytest.mark.parametrize("k", [2, 5, 12, 13, 50])
+def test_clusters_are_apart(k):
+    views = make_multiview(20 * k, n_clusters=k, random_state=0)
+    points, how = points_of(views, np.array(views.labels), embedding_=np.eye(k)[views.labels])
+    means = np.array([points[views.labels == c].mean(axis=0) for c in range(k)])
+    nearest = ((points[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == views.labels).mean() > 0.97
+    assert "the coordinates that the method found" in how
+
+
+def test_a_mixture_lies_between_its_clusters():
+    views = make_multiview(90, n_clusters=3, random_state=0)
+    labels = np.array(views.labels)
+    embedding = np.eye(3)[labels]
+    points, _ = points_of(views, labels, embedding_=embedding)
+    first = np.flatnonzero(labels == 0)
+    odd = first[np.linalg.norm(points[first] - points[first].mean(axis=0), axis=1).argmin()]  # was in the middle of it
+    embedding[odd] = [0.5, 0.5, 0]
+    points, _ = points_of(views, labels, embedding_=embedding)
+    means = np.array([points[labels == c].mean(axis=0) for c in range(3)])
+    away = np.linalg.norm(points[odd] - (means[0] + means[1]) / 2)
+    assert away < 0.2 * np.linalg.norm(means[0] - means[1])
+
+
+def test_samples_of_a_cluster_do_not_share_a_point():
+    views = make_multiview(90, n_clusters=3, random_state=0)
+    points, _ = points_of(views, np.array(views.labels), embedding_=np.eye(3)[views.labels])
+    assert len(np.unique(points.round(6), axis=0)) == 90
+
+
+def test_without_coordinates_the_views_are_taken():
+    views = make_multiview(90, n_clusters=3, noise=0.02, random_state=0)
+    points, how = points_of(views, np.array(views.labels))
+    assert "all views side by side" in how
+    means = np.array([points[views.labels == c].mean(axis=0) for c in range(3)])
+    assert (((points[:, None] - means) ** 2).sum(axis=2).argmin(axis=1) == views.labels).mean() > 0.95
+
+
+def test_sparse_views_and_views_of_one_feature():
+    views = make_multiview(40, n_clusters=3, n_features=[4, 4, 4], random_state=0)
+    other = Views([sp.csr_array(views.arrays[0]), views.arrays[1][:, :1]])
+    assert np.isfinite(points_of(other, np.array(views.labels))[0]).all()
+    one = Views([views.arrays[0][:, :1]])
+    assert np.isfinite(points_of(one, np.zeros(40, dtype=int))[0]).all()
+
+
+def test_equal_samples_get_equal_points():
+    views = Views([np.zeros((6, 3)), np.ones((6, 2))])
+    points, _ = points_of(views, np.zeros(6, dtype=int))
+    np.testing.assert_array_equal(points, 0)
+    labels = np.arange(6) % 2
+    points, _ = points_of(Views([np.eye(2)[labels]]), labels)
+    assert len(np.unique(points.round(6), axis=0)) == 2
