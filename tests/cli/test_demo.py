@@ -20,8 +20,8 @@ def test_the_demo_ends_with_the_path_of_a_report(call, tmp_path, page, monkeypat
     assert result.stdout.endswith(f"\n{tmp_path / 'digits' / 'report.html'}\n")
     written = json.loads((tmp_path / "digits" / "result.json").read_text())
     Draft202012Validator(load_schema("result")).validate(written)
-    assert written["row_order"] == "shuffled"
+    assert written["row_order"] == "rows shuffled"
     assert written["data"]["files"] == []
     assert written["n_clusters"] == 10
     assert written["scores"]["acc"] > 0.7
-    assert page.made_of[0][2]["row_order"] == "shuffled"
+    assert page.made_of[0][2]["row_order"] == "rows shuffled"

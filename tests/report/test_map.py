@@ -54,6 +54,23 @@ def test_a_mixture_lies_between_its_clusters():
     assert away < 0.2 * np.linalg.norm(means[0] - means[1])
 
 
+def test_without_coordinates_a_sample_lies_between_the_clusters_that_its_graph_links_it_with():
+    views = make_multiview(90, n_clusters=3, random_state=0)
+    labels = np.array(views.labels)
+    own = (labels[:, None] == labels).astype(float)
+    half = own.copy()
+    first = np.flatnonzero(labels == 0)
+    half[first[0]] = np.isin(labels, [0, 1])
+    before, how = points_of(views, labels, learned_graph_=sp.csr_array(own))
+    after, _ = points_of(views, labels, learned_graph_=sp.csr_array(half))
+    assert "by its weights in the learned graph" in how
+    towards = before[labels == 1].mean(axis=0) - before[first].mean(axis=0)
+    step = after[first[0]] - before[first[0]]
+    np.testing.assert_allclose(step, towards / 2, rtol=0.2, atol=0.1)  # the frame may change a little
+    nothing = np.zeros_like(own)
+    assert np.isfinite(points_of(views, labels, learned_graph_=nothing)[0]).all()
+
+
 def test_samples_of_a_cluster_do_not_share_a_point():
     views = make_multiview(90, n_clusters=3, random_state=0)
     points, _ = points_of(views, np.array(views.labels), embedding_=np.eye(3)[views.labels])

@@ -27,7 +27,7 @@ def demo(out: OutFolder = Path("manyview-demo"), as_json: AsJson = False) -> Non
         out=out,
         command=shlex.join(["manyview", "demo", "--out", str(out)]),
         reading={"python": "manyview.datasets.load_digits_views().shuffled(0)"},
-        row_order="shuffled",
+        row_order="rows shuffled",
     )
     show(job, as_json)
 

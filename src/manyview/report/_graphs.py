@@ -52,21 +52,27 @@ def blocks(shown: Shown) -> list[list[float]]:
     return found[(widths > 0) & (heights > 0)].round(5).tolist()
 
 
+def learned_graph(
+    model: Any, shown: Shown, names: Sequence[str] = ("consensus_graph_", "learned_graph_")
+) -> sp.csr_array | np.ndarray | None:
+    """The graph that the method has learned, between the samples that are shown and the anchors; None without one."""
+    graph = next((getattr(model, name) for name in names if hasattr(model, name)), None)
+    if graph is None:
+        return None
+    graph = sp.csr_array(graph) if sp.issparse(graph) else np.asarray(graph)
+    return graph[shown.rows][:, shown.places]
+
+
 def _learned(model: Any, shown: Shown) -> Iterator[tuple[str, str, sp.csr_array | np.ndarray]]:
-    """What the method has learned, between the samples that are shown and the anchors."""
-    found = False
-    for attribute, title in (
-        ("consensus_graph_", "learned graph"),
-        ("learned_graph_", "learned graph"),
-        ("component_graph_", "its components"),
-    ):
-        graph = getattr(model, attribute, None)
-        if graph is not None:
-            found = True
-            graph = sp.csr_array(graph) if sp.issparse(graph) else np.asarray(graph)
-            yield "learned", title, graph[shown.rows][:, shown.places]
+    """What the method has learned; if that is coordinates only, the neighbours in these."""
+    graph = learned_graph(model, shown)
+    if graph is not None:
+        yield "learned", "learned graph", graph
+    components = learned_graph(model, shown, ["component_graph_"])
+    if components is not None:
+        yield "learned", "its components", components
     embedding = getattr(model, "embedding_", None)
-    if not found and embedding is not None:
+    if graph is None and embedding is not None:
         title = "neighbours in the learned coordinates"
         yield "embedding", title, vote(embedding[shown.rows], embedding[shown.anchors], shown).graph
 

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from manyview._projection import circle, cluster_means, principal, shares_of_means
 from manyview.graphs import unit_variance
+from manyview.report._graphs import learned_graph
 from manyview.report._votes import Shown, scaled_views
 from manyview.views import Views
 
@@ -30,9 +31,9 @@ def project(model: Any, views: Views, shown: Shown) -> tuple[np.ndarray, str]:
     """Points of the samples that are shown, and how they were found, in words.
 
     Every cluster has a place. A sample is put between the places of the clusters that it is a mixture of, by the
-    model's ``embedding_`` or, without one, by all views side by side. Around that point the samples of a cluster are
-    spread by its own two principal components, in a disc whose area follows the size of the cluster: coordinates in
-    which clusters are compact would put hundreds of samples on one point.
+    model's ``embedding_``, else by its learned graph, else by all views side by side. Around that point the samples of a
+    cluster are spread by its own two principal components, in a disc whose area follows the size of the cluster:
+    coordinates in which clusters are compact would put hundreds of samples on one point.
 
     Parameters
     ----------
@@ -50,16 +51,30 @@ def project(model: Any, views: Views, shown: Shown) -> tuple[np.ndarray, str]:
     described = _side_by_side(model, views, shown)
     if len(clusters) == 1:
         return _framed(principal(described)[0]), "the first two principal components of all views side by side"
-    embedding = getattr(model, "embedding_", None)
-    coordinates = described if embedding is None else np.asarray(embedding[shown.rows], dtype=np.float64)
-    places = _places(cluster_means(coordinates, codes, len(clusters)))
-    between = shares_of_means(coordinates, codes, len(clusters)) @ places
-    source = "all views side by side" if embedding is None else "the coordinates that the method found"
+    shares, source = _mixtures(model, shown, described, codes, len(clusters))
+    places = _places(cluster_means(described, codes, len(clusters)))
     how = (
-        f"between the clusters that a sample is a mixture of in {source}; within a cluster, samples that are alike in "
+        f"between the clusters that a sample is a mixture of {source}; within a cluster, samples that are alike in "
         "all views lie side by side"
     )
-    return _framed(between + _spread(described, codes, _nearest_distance(places))), how
+    return _framed(shares @ places + _spread(described, codes, _nearest_distance(places))), how
+
+
+def _mixtures(
+    model: Any, shown: Shown, described: np.ndarray, codes: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, str]:
+    """How much of each cluster there is in each sample, by the best that the method has learned; and what that is."""
+    embedding = getattr(model, "embedding_", None)
+    if embedding is not None:
+        coordinates = np.asarray(embedding[shown.rows], dtype=np.float64)
+        return shares_of_means(coordinates, codes, n_clusters), "in the coordinates that the method found"
+    graph = learned_graph(model, shown)
+    if graph is not None:
+        anchor_codes = np.searchsorted(np.unique(shown.codes), shown.anchor_codes)
+        links = np.asarray(abs(graph) @ np.eye(n_clusters)[anchor_codes])
+        links[~links.any(axis=1)] = 1.0  # linked with none of the anchors that are shown: anywhere
+        return links / links.sum(axis=1, keepdims=True), "by its weights in the learned graph"
+    return shares_of_means(described, codes, n_clusters), "in all views side by side"
 
 
 def _side_by_side(model: Any, views: Views, shown: Shown) -> np.ndarray:
