@@ -30,7 +30,7 @@ class Source:
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILES...",
+            metavar="FILES",
             help="One file with all views (.mat, .npz), one file per view (also .csv, .tsv, .parquet, .npy, .mtx), or "
             "a folder of these.",
             show_default=False,

@@ -31,8 +31,8 @@ def project(model: Any, views: Views, shown: Shown) -> tuple[np.ndarray, str]:
     """Points of the samples that are shown, and how they were found, in words.
 
     Every cluster has a place. A sample is put between the places of the clusters that it is a mixture of, by the
-    model's ``embedding_``, else by its learned graph, else by all views side by side. Around that point the samples of a
-    cluster are spread by its own two principal components, in a disc whose area follows the size of the cluster:
+    model's ``embedding_``, else by its learned graph, else by all views side by side. Around that point the samples of
+    a cluster are spread by its own two principal components, in a disc whose area follows the size of the cluster:
     coordinates in which clusters are compact would put hundreds of samples on one point.
 
     Parameters
