@@ -18,6 +18,7 @@ ALLOWED = {
     "_environment": {"_memory", "_version"},
     "_files": set(),
     "_fingerprint": {"_views"},
+    "_lazy": set(),
     "_memory": set(),
     "_history": set(),
     "_printable": set(),
@@ -42,6 +43,7 @@ ALLOWED = {
     "solvers": {"engines", "graphs", "proximal", "tensor"},
     "store": {"_files", "_version", "exceptions"},
     "cluster": {
+        "_lazy",
         "_memory",
         "_optional",
         "_outer_join",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from manyview._lazy import lazily
 from manyview._version import __version__
 
 if TYPE_CHECKING:
@@ -65,16 +65,4 @@ _MODULES = (
     "views",
 )
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"manyview.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'manyview' has no attribute {name!r}")
-    value = getattr(import_module(f"manyview.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+__getattr__, __dir__ = lazily(__name__, _HOME, _MODULES)

@@ -76,12 +76,12 @@ def slug(name: str) -> str:
 
 def find_method(name: str, hint: str = "--method") -> Method:
     """The method that a user means: capitals, hyphens and underscores do not matter; ``hint`` is where it was typed."""
-    from manyview.cluster import available_methods
+    from manyview.cluster._registry import HOMES, get_method
 
-    methods = {slug(method.name): method for method in available_methods()}
+    methods = {slug(known): known for known in HOMES}
     plain = {_plain(known): known for known in methods}
     if _plain(name) in plain:
-        return methods[plain[_plain(name)]]
+        return get_method(methods[plain[_plain(name)]])
     close = get_close_matches(_plain(name), plain, n=3)
     meant = f" Did you mean {' or '.join(plain[one] for one in close)}?" if close else ""
     raise typer.BadParameter(f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint=hint)

@@ -1,24 +1,31 @@
 """The estimators: scikit-learn's conventions, with several views instead of one table."""
 
-from manyview.cluster._amgl import AMGL
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from manyview._lazy import lazily
 from manyview.cluster._base import Facts
-from manyview.cluster._clr import CLR
-from manyview.cluster._co_regularized import CoRegularizedSpectral
-from manyview.cluster._co_training import CoTrainingSpectral
-from manyview.cluster._etlmsc import ETLMSC
-from manyview.cluster._invariant import InvariantTBGL
-from manyview.cluster._lmvsc import LMVSC
-from manyview.cluster._mlan import MLAN
-from manyview.cluster._mvgl import MVGL
-from manyview.cluster._mvsc import MVSC
-from manyview.cluster._rdekm import RDEKM
-from manyview.cluster._registry import Method, available_methods
-from manyview.cluster._saving import load
-from manyview.cluster._sfmc import SFMC
-from manyview.cluster._smsc import SMSC
-from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
-from manyview.cluster._swmc import SwMC
-from manyview.cluster._tbgl import TBGL
+from manyview.cluster._registry import HOMES, Method, available_methods
+
+if TYPE_CHECKING:
+    from manyview.cluster._amgl import AMGL
+    from manyview.cluster._clr import CLR
+    from manyview.cluster._co_regularized import CoRegularizedSpectral
+    from manyview.cluster._co_training import CoTrainingSpectral
+    from manyview.cluster._etlmsc import ETLMSC
+    from manyview.cluster._invariant import InvariantTBGL
+    from manyview.cluster._lmvsc import LMVSC
+    from manyview.cluster._mlan import MLAN
+    from manyview.cluster._mvgl import MVGL
+    from manyview.cluster._mvsc import MVSC
+    from manyview.cluster._rdekm import RDEKM
+    from manyview.cluster._saving import load
+    from manyview.cluster._sfmc import SFMC
+    from manyview.cluster._smsc import SMSC
+    from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
+    from manyview.cluster._swmc import SwMC
+    from manyview.cluster._tbgl import TBGL
 
 __all__ = [
     "AMGL",
@@ -43,3 +50,8 @@ __all__ = [
     "load",
     "suggest_n_clusters",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {**HOMES, "ClusterCountSuggestion": "_suggest", "load": "_saving", "suggest_n_clusters": "_suggest"},
+)

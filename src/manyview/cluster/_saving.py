@@ -13,7 +13,7 @@ from manyview._values import is_lazy
 from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._pool import PoolView
-from manyview.cluster._registry import METHODS
+from manyview.cluster._registry import available_methods
 from manyview.cluster._suggest import ClusterCountSuggestion
 from manyview.exceptions import ModelFileError
 from manyview.graphs import Scaling
@@ -37,7 +37,7 @@ RECORDS: tuple[type, ...] = (
     Unit,
 )
 
-_CLASSES = {method.__name__: method for method in METHODS}
+_CLASSES = {method.name: method.estimator for method in available_methods()}
 _PARTS = {"class": str, "parameters": dict, "attributes": dict}
 
 

@@ -41,7 +41,10 @@ def read_variables(path: Path, stream: Any, max_bytes: int) -> Variables:
     stream.seek(0)
     order = _BYTE_ORDERS.get(stream.read(_HEADER)[126:])
     if order is None:
-        raise FileFormatError(f"{path}: is no MATLAB file; its header lacks the mark of one.")
+        raise FileFormatError(
+            f"{path}: is no MATLAB file; its header lacks the mark of one. Save it again, or give it the "
+            "ending of its own format."
+        )
     reader = _Reader(path, order, max_bytes)
     variables: dict[str, Any] = {}
     while n_left > 0:

@@ -227,7 +227,7 @@ def similar_files(path: Path) -> str:
         return f" There is no folder {path.parent} either."
     there = [file.name for file in path.parent.iterdir() if not file.name.startswith(".")]
     close = get_close_matches(path.name, there, n=3)
-    return f" Did you mean {' or '.join(close)}?" if close else ""
+    return f" Did you mean {' or '.join(close)}?" if close else " Paths are seen from the folder you are in."
 
 
 def _view_names(parts: Sequence[Part], file_names: Sequence[str] | None) -> tuple[str, ...]:
