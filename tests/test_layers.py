@@ -56,7 +56,7 @@ ALLOWED = {
         "store",
         "views",
     },
-    "audit": {"_memory", "_progress", "_values", "exceptions", "graphs", "metrics", "views"},
+    "audit": {"_memory", "_plain", "_progress", "_values", "exceptions", "graphs", "metrics", "views"},
     "plot": {"_colours", "_history", "_optional", "_projection", "cluster", "exceptions", "graphs"},
     "datasets": {"_files", "exceptions", "io", "views"},
     "experiments": {

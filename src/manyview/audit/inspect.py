@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from manyview._memory import gib
+from manyview._plain import plain
 from manyview.audit._measure import Measured, measure
 from manyview.audit._problems import Problem, find_problems
 from manyview.graphs.content import row_keys
@@ -160,7 +161,7 @@ class Inspection:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as numbers, texts and lists, ready for ``json.dumps``."""
-        return _plain(asdict(self))
+        return plain(asdict(self))
 
     @property
     def overview(self) -> str:
@@ -311,10 +312,3 @@ def _counted(number: int, one: str, many: str | None = None) -> str:
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists, which is what JSON has."""
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
