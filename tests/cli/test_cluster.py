@@ -258,7 +258,7 @@ def refused(call, folder, *words):
     ("words", "text"),
     [
         (["data.npz"], "Missing option '-k' / '--clusters'"),
-        (["-k", "3"], "Missing argument 'FILES...'"),
+        (["-k", "3"], "Missing argument 'FILES'"),
         (["data.npz", "-k", "0"], "Invalid value for -k: expected a whole number from 1 on, or auto, got '0'."),
         (["data.npz", "-k", "-1"], "Invalid value for -k: expected a whole number from 1 on, or auto, got '-1'."),
         (["data.npz", "-k", "abc"], "Invalid value for -k: expected a whole number from 1 on, or auto, got 'abc'."),

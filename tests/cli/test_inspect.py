@@ -108,7 +108,7 @@ def test_names_cannot_steer_the_terminal(call, folder):
     [
         (["gone.csv"], "gone.csv: no such file"),
         (["all.np"], "all.np: no such file. Did you mean all.npz?"),
-        ([], "Missing argument 'FILES...'"),
+        ([], "Missing argument 'FILES'"),
         (["empty.npz"], "empty.npz: the file is empty"),
         (["broken.mat"], "broken.mat"),
         (["notes.txt"], "notes.txt: cannot be read by its extension"),
