@@ -78,6 +78,7 @@ ALLOWED = {
         "_files",
         "_fingerprint",
         "_history",
+        "_lazy",
         "_memory",
         "_plain",
         "_printable",

@@ -1,1 +1,14 @@
 """Reports: a plain dict becomes one HTML page, which opens from disk and needs no network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from manyview._lazy import lazily
+
+if TYPE_CHECKING:
+    from manyview.report.run import write_report
+
+__all__ = ["write_report"]
+
+__getattr__, __dir__ = lazily(__name__, {"write_report": "run"})

@@ -210,7 +210,7 @@ def write_report(model: Any, views: Any, path: str | os.PathLike[str], *, audits
     >>> from tempfile import TemporaryDirectory
     >>> from manyview import InvariantTBGL
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.run import write_report
+    >>> from manyview.report import write_report
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
     >>> with TemporaryDirectory() as folder:
