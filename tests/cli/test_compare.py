@@ -266,7 +266,9 @@ def test_processes_a_stop_and_the_rest(npz, tmp_path, call):
     words = ["compare", npz, "-k", "3", "--methods", "sfmc,lmvsc", "--seeds", "30", "--workers", "1", "--store", store]
     env = {**os.environ, "PYTHONPATH": str(Path(manyview.__file__).parents[1])}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    program = [sys.executable, "-m", "manyview", *map(str, words)]
+    # A suite that runs in the background is deaf to Ctrl-C, and what it starts would be, too.
+    hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = [sys.executable, "-c", f"{hearing}; from manyview.cli import main; main()", *map(str, words)]
     with subprocess.Popen(program, env=env, start_new_session=True, **pipes) as running:
         while running.poll() is None and _finished(store) < 2:  # the first seed of both
             time.sleep(0.05)
