@@ -15,11 +15,12 @@ import scipy.sparse as sp
 from manyview.cli.schemas import load_schema
 from manyview.io import read_views
 
-QUICK = ("MSRC-v5.mat", "BBCSport.mat")
+QUICK = ("MSRC-v5.mat",)
 SLOW = (
     "100Leaves.mat",
     "3Sources.mat",
     "BBC4view.mat",
+    "BBCSport.mat",
     "Handwritten4.mat",
     "Mnist4.mat",
     "MNIST63k.npz",

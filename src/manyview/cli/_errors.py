@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -51,7 +52,9 @@ class Program(TyperGroup):
             if hasattr(stream, "reconfigure"):  # a terminal that knows no "±" gets an escape, not an error
                 stream.reconfigure(errors="backslashreplace")
         run = super().main
-        sys.exit(self._exit_code(lambda: run(*args, **inner)))
+        code = self._exit_code(lambda: run(*args, **inner))
+        gc.freeze()  # Python would look through all of scikit-learn and numba for garbage before it ends: half a second
+        sys.exit(code)
 
     def _exit_code(self, run: Callable[[], Any]) -> int:
         try:

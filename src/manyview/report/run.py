@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from manyview._files import write_whole
 from manyview._printable import shortened
@@ -31,6 +32,7 @@ _DIGITS = 4
 _MOST_IN_TABLE = 30
 
 
+@threadpool_limits.wrap(limits=1)  # as in fit: the same bits on any machine, and problems this small need no threads
 def summarise(
     model: Any, views: Views, result: Mapping[str, Any], *, audits: Iterable[Any] = (), random_state: int = 0
 ) -> dict[str, Any]:
@@ -77,12 +79,6 @@ def summarise(
     def name(row: int) -> str:
         return str(row) if views.sample_ids is None else shortened(views.sample_ids[row], 60)
 
-    weights = getattr(model, "view_weights_", None)
-    view_rows = []
-    for v, (view, features) in enumerate(zip(names, views.n_features, strict=True)):
-        agreement, ari = agreement_of_view(votes[v], shown)
-        weight = None if weights is None else float(weights[v])
-        view_rows.append({"name": view, "n_features": features, "weight": weight, "agreement": agreement, "ari": ari})
     return {
         **result,
         "map": _map(model, views, shown, agreement_of_samples(votes, shown), classes)
@@ -90,12 +86,28 @@ def summarise(
         "members": list_members(clusters, name, confidence, classes),
         "graphs": graph_images(model, shown, votes, names),
         "blocks": blocks(shown),
-        "views": view_rows,
+        "views": _views(model, names, views.n_features, [agreement_of_view(vote, shown) for vote in votes]),
         "convergence": convergence_lines(model, names),
         "confusion": None if classes is None else classes.confusion(),
         "audits": [audit.to_dict() for audit in audits] or list(result.get("audits", ())),
         "reproduce": {"command": result["command"], "python": _python(model, result)},
     }
+
+
+def _views(
+    model: Any, names: Sequence[str], n_features: Sequence[int], agreement: Sequence[tuple[float | None, float | None]]
+) -> list[dict[str, Any]]:
+    weights = getattr(model, "view_weights_", [None] * len(names))
+    return [
+        {
+            "name": name,
+            "n_features": width,
+            "weight": None if weight is None else float(weight),
+            "agreement": share,
+            "ari": ari,
+        }
+        for name, width, weight, (share, ari) in zip(names, n_features, weights, agreement, strict=True)
+    ]
 
 
 def _map(model: Any, views: Views, shown: Shown, agreement: np.ndarray, classes: Classes | None) -> dict[str, Any]:
