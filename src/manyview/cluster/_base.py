@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.utils import Tags
 
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
@@ -351,4 +350,6 @@ def kmeans_labels(
     points: np.ndarray, n_clusters: int, random_state: int | np.random.RandomState | None, n_init: int
 ) -> np.ndarray:
     """The best of ``n_init`` runs of k-means."""
+    from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
+
     return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview.exceptions import warn_user
@@ -138,4 +137,6 @@ def _merge_components(labels: np.ndarray, n_clusters: int, links: np.ndarray) ->
 
 
 def _cut(embedding: np.ndarray, n_clusters: int, random_state: int | np.random.RandomState | None) -> np.ndarray:
+    from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
+
     return KMeans(n_clusters, n_init=10, random_state=random_state).fit(scale_unit_rows(embedding)).labels_
