@@ -40,10 +40,10 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
 
 def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
     """The samples nearest to the centres of k-means on the concatenated views."""
-    table = concatenate(views)
-    # Few rounds are enough: the centres need to cover the data, not to be optimal.
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
+    table = concatenate(views)
+    # Few rounds are enough: the centres need to cover the data, not to be optimal.
     centres = KMeans(n_anchors, n_init=1, max_iter=20, random_state=random_state).fit(table).cluster_centers_
     # k-means may return equal centres, and centres may share their nearest sample.
     nearest = np.unique(nearest_rows(centres, table, 1)[0])
