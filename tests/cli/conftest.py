@@ -14,6 +14,7 @@ import manyview.report
 from manyview.cli import app
 from manyview.cli.schemas import load_schema
 from manyview.exceptions import ModelFileError
+from manyview.experiments import Outcome
 from manyview.experiments._model import Cell, Dataset, Entry, Part, Row, Spec
 
 NASTY = "[red]\x1b[2Jgone[/red]\n:smile:"
@@ -170,7 +171,7 @@ def library(monkeypatch, summary, tmp_path):
     def run(spec, store, **options):
         calls.append((spec, options))
         counts = {"done": 4, "memory": 1, "time": 2}
-        return SimpleNamespace(counts=counts, ran=6, seconds=75.0)
+        return Outcome(counts=counts, ran=6, seconds=75.0)
 
     def summarise(spec, results, datasets, runs):
         calls.append((spec, results))

@@ -68,6 +68,17 @@ def test_run_says_what_was_done(call, library):
     assert last.endswith(f"Show them with: manyview experiments show tiny --store {library.store}")
 
 
+def test_run_as_json(call, library):
+    result = call("experiments", "run", "tiny", "--store", library.store, "--json")
+    assert json.loads(result.stdout) == {
+        "spec": "tiny",
+        "store": str(library.store),
+        "counts": {"done": 4, "memory": 1, "time": 2},
+        "ran": 6,
+        "seconds": 75.0,
+    }
+
+
 def test_run_without_failures(call, library, monkeypatch):
     outcome = SimpleNamespace(counts={"done": 7, "time": 0}, ran=7, seconds=3.0)
     monkeypatch.setattr(manyview.experiments, "run", lambda *args, **options: outcome)
@@ -138,6 +149,8 @@ def test_report(call, library, page):
     result = call("experiments", "report", "tiny", "--store", library.store, "--out", out)
     assert (result.exit_code, result.stdout, result.stderr) == (0, f"{out}\n", "")
     assert out.read_text() == "<html>A tiny spec</html>"
+    result = call("experiments", "report", "tiny", "--store", library.store, "--out", out, "--json")
+    assert json.loads(result.stdout) == {"spec": "tiny", "report": str(out)}
 
 
 def test_report_into_a_folder_that_is_not_there(call, library, page):

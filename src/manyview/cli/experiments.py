@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,6 +101,7 @@ def run(
     parts: PartNames = [],  # noqa: B006  typer copies it
     retry: Annotated[bool, typer.Option("--retry", help="Run cells again that did not end with a result.")] = False,
     seeds: Seeds = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run all cells of a spec that the store does not have yet.
 
@@ -119,6 +121,8 @@ def run(
         except KeyboardInterrupt:
             say(f"stopped; finished cells are in {store}. Go on with: {_command('run', spec, store, parts, seeds)}")
             raise typer.Exit(STOPPED) from None
+    if as_json:
+        print_json({"spec": spec, "store": str(store), **asdict(outcome)})
     show_it = _command("show", spec, store, parts, seeds)
     say(f"{_what_was_done(outcome)} Results are in {store}. Show them with: {show_it}")
 
@@ -171,13 +175,17 @@ def report(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write all tables and figures as one HTML page that opens without a network, and print its path."""
     summary = _summary(spec, store, parts, seeds)
     from manyview.report.experiments import render
 
     write_whole(out, render(summary, store=str(store)))
-    print(out)
+    if as_json:
+        print_json({"spec": spec, "report": str(out)})
+    else:
+        print(out)
 
 
 @app.command(
