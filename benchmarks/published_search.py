@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview import check_views
-from manyview.cluster._base import choose_anchors
+from manyview.cluster._anchors import choose_anchors
 from manyview.datasets import fetch_dataset
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_graph
 from manyview.metrics import clustering_scores

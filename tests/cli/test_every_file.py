@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pandas
 import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from manyview.cli.schemas import load_schema
 from manyview.io import read_views
 
 QUICK = ("MSRC-v5.mat",)
@@ -60,15 +57,13 @@ def as_files(path: Path, kind: str, folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def answer(call):
+def answer(call, valid):
     """The JSON that a command prints, checked against its schema."""
 
     def run(schema, *words):
         result = call(*words, "--json")
         assert result.exit_code == 0, result.stderr
-        found = json.loads(result.stdout)
-        jsonschema.validate(found, load_schema(schema))
-        return found
+        return valid(schema, result.stdout)
 
     return run
 

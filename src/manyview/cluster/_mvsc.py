@@ -9,15 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from manyview.cluster._base import (
-    Facts,
-    MultiViewClusterer,
-    check_anchor_memory,
-    interval,
-    kmeans_labels,
-    limit_neighbors,
-    one_of,
-)
+from manyview.cluster._anchors import check_anchor_memory
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, limit_neighbors, one_of
 from manyview.cluster._centres import kmeans_centres
 from manyview.exceptions import ViewsError
 from manyview.graphs import SCALERS

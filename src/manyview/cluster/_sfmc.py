@@ -8,16 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from manyview.cluster._base import (
-    Facts,
-    MultiViewClusterer,
-    check_anchor_memory,
-    choose_anchors,
-    count_anchors,
-    interval,
-    limit_neighbors,
-    one_of,
-)
+from manyview.cluster._anchors import check_anchor_memory, choose_anchors, count_anchors
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters
 from manyview.solvers import sfmc
 from manyview.views import Views

@@ -12,15 +12,8 @@ import scipy.sparse as sp
 
 from manyview._memory import check_memory
 from manyview._progress import Step, heard, tell
-from manyview.cluster._base import (
-    Facts,
-    MultiViewClusterer,
-    choose_anchors,
-    count_anchors,
-    interval,
-    limit_neighbors,
-    one_of,
-)
+from manyview.cluster._anchors import choose_anchors, count_anchors
+from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of
 from manyview.exceptions import OrderDependenceWarning, warn_user
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_graph
 from manyview.solvers import published
