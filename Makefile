@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo quick test test-all lint benchmark peers missing clean
+.PHONY: help demo quick test test-all lint docs harden mutation benchmark peers missing clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,6 +18,10 @@ help: ## show this list
 
 .venv/dev: .venv/core
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+.venv/docs: .venv/dev
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
 demo: .venv/core ## cluster scikit-learn's digits, described in five ways; ends with the path of a report
@@ -38,6 +42,10 @@ lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/docs ## build the site; every warning is an error; ends with the path of the first page
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs output/docs
+	@echo output/docs/index.html
 
 benchmark: .venv/dev ## time and memory of all methods
 	$(BIN)/python benchmarks/invariant.py
@@ -65,5 +73,5 @@ missing: .venv-imml/ready ## samples that lack views: scores beside those of imm
 	.venv-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
 
 clean: ## remove .venv, caches and output
-	rm -rf .venv .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The examples and the README do what they say."""
+"""The examples do what they say."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 from manyview.cluster import available_methods
-from manyview.datasets import load_digits_views
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -59,19 +57,3 @@ def test_comparison_runs_every_method():
     assert list(scores) == [method.name for method in available_methods()]
     assert all(0.1 < acc <= 1 for acc in scores.values())
     assert {line.split()[0] for line in lines if "depends on the order" in line} == {"TBGL", "ETLMSC"}
-
-
-@pytest.mark.slow
-def test_readme_examples_run(tmp_path, monkeypatch, capsys):
-    views = load_digits_views()
-    cell = np.empty(len(views), dtype=object)
-    cell[:] = views.arrays
-    savemat(tmp_path / "data.mat", {"X": cell, "Y": views.labels})
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert len(blocks) == 2
-    for code in blocks:
-        variables: dict = {}
-        exec(code, variables)
-        assert len(np.unique(variables["model"].labels_)) == 10
-    assert "'acc'" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from manyview.experiments import available_specs, load_spec
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_table_of_methods_is_up_to_date():

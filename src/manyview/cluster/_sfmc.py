@@ -42,7 +42,7 @@ class SFMC(MultiViewClusterer):
     n_neighbors : int, default=10
         Anchors that each sample is connected with in a view.
     anchors : {"das", "vda", "kmeans", "random"} or sequence of int, default="das"
-        How anchors are chosen: "das" is the authors' way, see :func:`manyview.graphs.das.select_das`; or the rows that
+        How anchors are chosen: "das" is the authors' way, see :func:`manyview.graphs.select_das`; or the rows that
         are to be anchors.
     variant : {"code", "rows"}, default="code"
         How the graph is thinned out. "rows" is the model as printed; "code" averages its step with the same step on

@@ -35,7 +35,7 @@ _REFERENCES = 3
 
 @dataclass(frozen=True)
 class ClusterCountSuggestion:
-    """What :func:`suggest_n_clusters` found. Printing it gives the verdict and the curve.
+    """What :func:`manyview.suggest_n_clusters` found. Printing it gives the verdict and the curve.
 
     Parameters
     ----------

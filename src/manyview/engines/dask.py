@@ -123,7 +123,7 @@ class DaskRows:
         ----------
         client : distributed.Client
         arrays : sequence of dask.array.Array
-            All with the same number of rows. Other arrays become such by :func:`to_dask`.
+            All with the same number of rows. Other arrays become such by :func:`manyview.engines.dask.to_dask`.
         make_block : callable
             ``make_block(chunks, first_row)`` returns the dict of a block, where the chunks are those of the arrays.
         block_rows : int, optional
@@ -271,7 +271,12 @@ class DaskRows:
 
 
 def transferred_bytes(client: Client) -> int:
-    """Bytes that the workers have sent since they started, to one another and to clients."""
+    """Bytes that the workers have sent since they started, to one another and to clients.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
     return sum(client.run(_sent_bytes).values())
 
 

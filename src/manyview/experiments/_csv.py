@@ -21,7 +21,7 @@ def to_csv(summary: Mapping[str, Any]) -> str:
     Parameters
     ----------
     summary : dict
-        From :func:`manyview.experiments.summary.summarise`.
+        From :func:`manyview.experiments.summarise`.
 
     Returns
     -------

@@ -73,6 +73,11 @@ def _load_all(source: Mapping[str, Any]) -> Views:
 def why_absent(source: Mapping[str, Any]) -> str | None:
     """Say how to get the file of a dataset that is not here; None if it is, or if none is needed.
 
+    Parameters
+    ----------
+    source : mapping
+        Where a dataset comes from, such as ``{"fetch": "ORL"}`` in a spec.
+
     Examples
     --------
     >>> from manyview.experiments._data import why_absent

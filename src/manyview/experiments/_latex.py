@@ -35,7 +35,7 @@ def to_latex(summary: Mapping[str, Any], scores: Sequence[str] = ("acc", "nmi"))
     Parameters
     ----------
     summary : dict
-        From :func:`manyview.experiments.summary.summarise`.
+        From :func:`manyview.experiments.summarise`.
     scores : list of str, default=("acc", "nmi")
         Which of the scores of a table to show: "published", "file order" and "shuffled" for each.
 

@@ -30,7 +30,7 @@ def to_markdown(summary: Mapping[str, Any], command: str) -> str:
     Parameters
     ----------
     summary : dict
-        From :func:`manyview.experiments.summary.summarise`.
+        From :func:`manyview.experiments.summarise`.
     command : str
         The command that generates the page, for its first line.
 

@@ -33,13 +33,30 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
     of the scores are the same in whatever order samples and views come and however dense views lie in memory; only
     exact ties are broken by position. A view given as a sparse matrix is summed in another order, and so may differ in
     the last bits from the same view given dense.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n, d_v)
+    n_anchors : int
+        How many samples to take, at most n.
+    random_state : int, RandomState or None
+        Not used.
     """
     picks = alternate_picks(_row_variances(views), n_anchors, True)
     return np.sort(fill_farthest(views, picks, n_anchors))
 
 
 def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
-    """The samples nearest to the centres of k-means on the concatenated views."""
+    """The samples nearest to the centres of k-means on the concatenated views.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n, d_v)
+    n_anchors : int
+        How many samples to take, at most n.
+    random_state : int, RandomState or None
+        For the first centres.
+    """
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
     table = concatenate(views)
@@ -51,7 +68,16 @@ def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomSt
 
 
 def select_random(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
-    """Samples drawn uniformly without replacement."""
+    """Samples drawn uniformly without replacement.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n, d_v)
+    n_anchors : int
+        How many samples to take, at most n.
+    random_state : int, RandomState or None
+        For the draw.
+    """
     rng = check_random_state(random_state)
     return np.sort(rng.choice(views[0].shape[0], size=n_anchors, replace=False))
 

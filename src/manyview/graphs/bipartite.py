@@ -58,6 +58,13 @@ def neighbor_graph(view: Array, n_neighbors: int, *, symmetric: bool = True) -> 
     """Connect every sample with its nearest other samples; ``symmetric`` returns ``(S + Sᵀ)/2``.
 
     Needs at least ``n_neighbors + 2`` samples. Duplicates of a sample are its neighbours, the sample itself is not.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+    n_neighbors : int
+    symmetric : bool, default=True
+        Without it, row i has the weights that sample i gives to its neighbours.
     """
     graph = _can_graph(*nearest_rows(view, view, n_neighbors + 1, exclude_self=True), view.shape[0])
     return sp.csr_array((graph + graph.T) / 2) if symmetric else graph

@@ -60,6 +60,15 @@ def read_clusters(
     the one that the ``initial`` graph links it with most. One with fewer is cut by spectral clustering. Both come with
     a ``ConvergenceWarning``.
 
+    Parameters
+    ----------
+    learned : csr_array of shape (n, m)
+    n_clusters : int
+    initial : csr_array of shape (n, m)
+        The graph that the solver began with: it says where components belong that are too many.
+    random_state : int, RandomState or None
+        For the spectral clustering of a graph with too few components.
+
     Returns
     -------
     ndarray of shape (n,)
@@ -78,7 +87,12 @@ def read_clusters(
 
 
 def graph_component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
-    """Like :func:`component_labels`, for a graph of shape (n, n) among the samples; directions do not matter."""
+    """Like :func:`component_labels`, for a graph of shape (n, n) among the samples; directions do not matter.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+    """
     n_components, labels = connected_components(drop_weak_edges(graph), directed=False)
     return int(n_components), relabel_by_first(labels)
 
@@ -90,7 +104,17 @@ def read_graph_clusters(
     initial: sp.csr_array,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
-    """Like :func:`read_clusters`, for graphs of shape (n, n) among the samples."""
+    """Like :func:`read_clusters`, for graphs of shape (n, n) among the samples.
+
+    Parameters
+    ----------
+    learned : csr_array of shape (n, n)
+    n_clusters : int
+    initial : csr_array of shape (n, n)
+        The graph that the solver began with: it says where components belong that are too many.
+    random_state : int, RandomState or None
+        For the spectral clustering of a graph with too few components.
+    """
     found, labels = graph_component_labels(learned)
     if found > n_clusters:
         members = _members(labels)

@@ -20,6 +20,14 @@ def select_das(views: Sequence[Array], n_anchors: int, random_state: RandomState
     views lie in memory; only exact ties are broken by position. A view given as a sparse matrix is summed in another
     order, and so may differ in the last bits from the same view given dense. When no score is left, the samples that
     are farthest from those taken follow.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n, d_v)
+    n_anchors : int
+        How many samples to take, at most n.
+    random_state : int, RandomState or None
+        Not used.
     """
     picks = alternate_picks(_shifted_sums(views), n_anchors, False)
     return np.sort(fill_farthest(views, picks, n_anchors))

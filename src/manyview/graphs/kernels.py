@@ -29,7 +29,13 @@ def median_bandwidth(distances: np.ndarray) -> float:
 
 
 def gaussian_kernel(view: Array, bandwidth: float | None = None) -> np.ndarray:
-    """``exp(-|x_i - x_j|²/(2σ²))`` with the bandwidth σ, by default :func:`median_bandwidth`.
+    """``exp(-|x_i - x_j|²/(2σ²))`` with the bandwidth σ, by default the median distance of two samples.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+    bandwidth : float, optional
+        σ, positive.
 
     Returns
     -------

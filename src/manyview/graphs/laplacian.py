@@ -39,7 +39,13 @@ def edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.nda
 
 
 def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-    """``D_U^-½ C D_M^-½``, dense or CSR like the input."""
+    """``D_U^-½ C D_M^-½``, dense or CSR like the input.
+
+    Parameters
+    ----------
+    graph : ndarray or csr_array of shape (n, m)
+        C, not negative; ``D_U`` and ``D_M`` hold the sums of its rows and columns. Empty ones stay empty.
+    """
     left = inverse_sqrt(np.asarray(graph.sum(axis=1)).ravel())
     right = inverse_sqrt(np.asarray(graph.sum(axis=0)).ravel())
     if isinstance(graph, np.ndarray):

@@ -73,7 +73,7 @@ def nearest_rows(
 def nearest_lists(
     view: Array, anchors: Array, length: int, *, only_similar: bool = False, n_threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Like :func:`nearest_rows`, in threads and with compact results that depend on nothing but the row.
+    """The nearest anchors of each row, in threads, with compact results that depend on nothing but the row.
 
     Whatever other rows there are and wherever a row stands, its list has the same bits. A matrix product does not
     promise that. So for dense data a product in single precision only tells which anchors may be among the nearest, by
@@ -87,6 +87,8 @@ def nearest_lists(
     only_similar : bool
         Anchors with an inner product of zero or less come last, at infinite distance: of two texts without a common
         word neither is near the other, however short they are.
+    n_threads : int, optional
+        How many threads; by default, one per core. They do not change the result.
 
     Returns
     -------

@@ -185,7 +185,14 @@ class Scaling:
 
 
 def learn_scaling(view: Array, name: str) -> tuple[Scaling, Array]:
-    """A scaling for the view, chosen by its values if the name is "auto", and the scaled view."""
+    """A scaling for the view, chosen by its values if the name is "auto", and the scaled view.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+    name : str
+        One of :data:`SCALERS`, or "auto".
+    """
     name = choose_scaling(view) if name == "auto" else name
     learned = (_LEARNED[name](view),) if name in _LEARNED else ()
     scaled = SCALERS[name](view, *learned)
@@ -201,6 +208,11 @@ def choose_scaling(view: Array) -> str:
     - ``"centered"``: fewer than three effective dimensions (participation ratio of the covariance), unless one of
       several features has 99 % of the variance.
     - ``"directions"``: everything else.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+        Dense or sparse.
 
     Examples
     --------
@@ -249,5 +261,10 @@ def total_deviation(view: Array) -> float:
 
 
 def unit_variance(view: Array) -> Array:
-    """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay."""
+    """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+    """
     return view / total_deviation(view)

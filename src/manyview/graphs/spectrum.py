@@ -30,7 +30,13 @@ _BLOCK_TOLERANCE = 1e-8
 
 
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
-    """``(S + Sᵀ)/2``."""
+    """``(S + Sᵀ)/2``.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        S.
+    """
     return sp.csr_array((graph + graph.T) / 2)
 
 
@@ -44,7 +50,13 @@ def drop_weak_edges(graph: sp.csr_array) -> sp.csr_array:
 
 
 def normalize_graph(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-    """``D^-½ W D^-½`` of a symmetric graph with degrees ``D = diag(W1)``; a sample without edges stays without."""
+    """``D^-½ W D^-½`` of a symmetric graph with degrees ``D = diag(W1)``; a sample without edges stays without.
+
+    Parameters
+    ----------
+    graph : ndarray or csr_array of shape (n, n)
+        W, not negative.
+    """
     scale = inverse_sqrt(np.asarray(graph.sum(axis=1)).ravel())
     if isinstance(graph, np.ndarray):
         return scale[:, None] * graph * scale

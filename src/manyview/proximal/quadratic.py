@@ -15,7 +15,7 @@ _ROUNDING = 1e-13
 
 
 def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    """``argmin_x xᵀAx - 2xᵀs  s.t.  x >= 0, Σx = 1`` for a small positive semi-definite A, by active sets.
+    """``argmin_x xᵀAx - 2xᵀs  subject to  x >= 0, Σx = 1`` for a small positive semi-definite A, by active sets.
 
     Where A is flat the minimum is not unique: of two equal views, say. There, ``x`` keeps to equal shares, as with a
     vanishing ridge.
@@ -62,7 +62,7 @@ def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
 
 
 def _free_minimum(matrix: np.ndarray, linear: np.ndarray, rounding: float) -> np.ndarray:
-    """``argmin_x xᵀAx - 2xᵀs  s.t.  Σx = 1``; where there is none, a point far out on the way down."""
+    """``argmin_x xᵀAx - 2xᵀs  subject to  Σx = 1``; where there is none, a point far out on the way down."""
     even = np.full(len(linear), 1 / len(linear))
     # In coordinates around equal shares, without the direction in which the sum changes.
     downhill = linear - matrix @ even

@@ -9,6 +9,12 @@ from numba import njit
 def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
     """``argmin_z ½(z - x)² + threshold·|z|``, elementwise.
 
+    Parameters
+    ----------
+    x : ndarray
+    threshold : float or ndarray
+        Not negative; broadcast against ``x``.
+
     Examples
     --------
     >>> import numpy as np
@@ -99,6 +105,12 @@ def prox_squared_l12(e: np.ndarray, weight: float) -> np.ndarray:
     Every column is soft-thresholded at its own level (the exclusive lasso). On a row-stochastic matrix it evens out
     how much each column, an anchor, is used.
 
+    Parameters
+    ----------
+    e : ndarray of shape (n, m)
+    weight : float
+        Not negative.
+
     Examples
     --------
     >>> import numpy as np
@@ -111,6 +123,12 @@ def prox_squared_l12(e: np.ndarray, weight: float) -> np.ndarray:
 
 def prox_l21(w: np.ndarray, threshold: float) -> np.ndarray:
     """``argmin_E ½|E - W|²_F + threshold·Σ_j |E_:j|₂``: columns are shortened, short ones vanish.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n, m)
+    threshold : float
+        Not negative.
 
     Examples
     --------

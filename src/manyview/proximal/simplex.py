@@ -9,7 +9,7 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def project_row(y: np.ndarray, total: float, out: np.ndarray) -> None:
-    """Write ``argmin_x ½|x - y|²  s.t.  x >= 0, Σx = total`` to ``out`` (which may be ``y`` itself).
+    """Write ``argmin_x ½|x - y|²  subject to  x >= 0, Σx = total`` to ``out`` (which may be ``y`` itself).
 
     The solution is ``(y - θ)₊``. Starting from all entries, θ is set so that the active ones sum to the total, and
     those at or below θ are dropped; θ only grows, so this ends after a few passes with the exact θ.
@@ -51,7 +51,7 @@ def _project_segments(values: np.ndarray, starts: np.ndarray, total: float, out:
 
 
 def project_simplex(y: np.ndarray, total: float = 1.0) -> np.ndarray:
-    """Project every row onto the simplex: ``argmin_x ½|x - y|²  s.t.  x >= 0, Σx = total``.
+    """Project every row onto the simplex: ``argmin_x ½|x - y|²  subject to  x >= 0, Σx = total``.
 
     Parameters
     ----------
@@ -81,8 +81,14 @@ def project_simplex(y: np.ndarray, total: float = 1.0) -> np.ndarray:
 def project_simplex_sparse(graph: sp.csr_array | sp.csc_array, total: float = 1.0) -> sp.csr_array | sp.csc_array:
     """Project the stored entries of each row (CSR) or column (CSC) onto the simplex; the others stay absent.
 
-    That is ``argmin ½|x - y|²  s.t.  x >= 0, Σx = total, x = 0 outside the pattern``. An empty row or column stays
-    empty. The pattern is kept, so entries that became zero are stored zeros.
+    That is ``argmin ½|x - y|²  subject to  x >= 0, Σx = total, x = 0 outside the pattern``. An empty row or column
+    stays empty. The pattern is kept, so entries that became zero are stored zeros.
+
+    Parameters
+    ----------
+    graph : csr_array or csc_array
+    total : float, default=1.0
+        The sum of each projected row or column, positive.
     """
     out = np.empty(graph.nnz)
     _project_segments(graph.data.astype(np.float64, copy=False), graph.indptr, float(total), out)

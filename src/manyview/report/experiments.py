@@ -28,7 +28,7 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
     Parameters
     ----------
     summary : dict
-        As :func:`manyview.experiments.summary.summarise` gives it.
+        As :func:`manyview.experiments.summarise` gives it.
     store : str, default="FILE"
         The file with the results, for the commands that the page shows.
 

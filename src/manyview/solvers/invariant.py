@@ -12,7 +12,7 @@ H     one-hot table of all members' clusters, n x ΣK'
 
 A *member* draws two thirds or more of the views, half to three quarters of the pool, a number of neighbours k and a
 number of clusters K' >= K. If its kind of graph is a choosy one, it adds up the graphs of its dense views and keeps,
-per row, the anchors that they together support most (:func:`manyview.solvers._edges.best_supported`). It maximises
+per row, the anchors that they together support most (``manyview.solvers._edges.best_supported``). It maximises
 ``tr(UᵀWQ)`` over orthonormal U and Q through the m x m Gram matrix (exactly but for a tolerance of 1e-3), scales the
 rows of U to length 1 and minimises ``Σ_i min_c |u_i - z_c|²`` over K' centres z (k-means: a local minimum).
 
@@ -21,14 +21,14 @@ members tell most about one another (mean mutual information over all pairs) mak
 these few are enough.
 
 The *consensus* gives member r the weight ``w_r = (mean_s I(r, s) / max)^4``, where I is mutual information, and cuts
-the graph between samples and the members' clusters, as :func:`manyview.solvers._consensus.find_consensus` says. Of two
+the graph between samples and the members' clusters, as ``manyview.solvers._consensus.find_consensus`` says. Of two
 ways to read the cut, the one with the higher weighted mean NMI with the members is taken.
 
 The members are to this method what the slices of the tensor are to the paper: descriptions of the same samples that
 should have low rank together. Their weights are what the paper's view weights become, and the learned graph
-(:mod:`manyview.solvers._components`) is the mean graph without the edges between clusters.
+(``manyview.solvers._components``) is the mean graph without the edges between clusters.
 
-Every step is a map over rows and sums of small matrices, done by an engine (:mod:`manyview.engines.rows`).
+Every step is a map over rows and sums of small matrices, done by an engine (``manyview.engines.rows``).
 """
 
 from __future__ import annotations

@@ -6,21 +6,21 @@
 The term with γ is not in the paper; the authors' program adds it. γ = 0 is the paper's objective (label f): O is then
 the C of the pass before and only damps the C-step, so that results are continuous in γ.
 
-======  ==================  ==============================================================================
-letter  shape               meaning
-======  ==================  ==============================================================================
-B       (V, n, m)           graphs between n samples and m anchors that the views give
-C       (V, n, m)           clean graphs, rows on the simplex
-E       (V, n, m)           errors, sparse in the sense of l₁
-J       (V, n, m)           copy of C that is low-rank across views, as a tensor
-O       (V, n, m)           copy of C whose anchors are evenly used
-P_U     (n, K)              smallest eigenvectors of L, the samples' part
-P_M     (m, K)              the anchors' part
-ξ       (V,)                view factors; a view counts 1/ξ_v
-Y1..3   (V, n, m)           multipliers of B = C + E, C = J, C = O
-μ ρ μ₃  scalars             penalties of the same three
-α β γ p scalars             weights of error, connectivity, evenness; exponent of the Schatten quasi-norm
-======  ==================  ==============================================================================
+=========  ==================  =========================================================================
+letter     shape               meaning
+=========  ==================  =========================================================================
+B          (V, n, m)           graphs between n samples and m anchors that the views give
+C          (V, n, m)           clean graphs, rows on the simplex
+E          (V, n, m)           errors, sparse in the sense of l₁
+J          (V, n, m)           copy of C that is low-rank across views, as a tensor
+O          (V, n, m)           copy of C whose anchors are evenly used
+P_U        (n, K)              smallest eigenvectors of L, the samples' part
+P_M        (m, K)              the anchors' part
+ξ          (V,)                view factors; a view counts 1/ξ_v
+Y1..3      (V, n, m)           multipliers of B = C + E, C = J, C = O
+μ ρ μ₃     scalars             penalties of the same three
+α β γ p    scalars             weights of error, connectivity, evenness; exponent of the Schatten norm
+=========  ==================  =========================================================================
 
 Faithful to the authors' program rather than to the text where they differ: everything starts at zero, the order of the
 updates is C, J, O, E, P, β, ξ, multipliers, penalties start at 1e-4, the shrinkage takes four sweeps, and it stops

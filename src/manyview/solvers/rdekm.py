@@ -19,7 +19,7 @@ d_vi        weights of the quadratic function that touches the objective from ab
 
 In coordinates in which ``S_v + δ_v I`` is the identity, W_v is orthonormal but for a factor, and the subspace with the
 least weighted scatter within clusters is spanned by eigenvectors. The points below are in these coordinates
-(:func:`manyview.solvers._whitening.whiten`). Residuals below ε count as ``r²/2ε + ε/2``, so that the weights are
+(``manyview.solvers._whitening.whiten``). Residuals below ε count as ``r²/2ε + ε/2``, so that the weights are
 bounded and no step raises the objective.
 """
 

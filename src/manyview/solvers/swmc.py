@@ -7,7 +7,7 @@ letter      meaning
 ==========  =========================================================================================
 A_v         the graph of view v, n x n, without self-loops
 S           the learned graph; it has no edge that no view has
-α_v         weight of view v, 1/(2·|S - A_v|_F)
+α_v         weight of view v, ``1/(2·|S - A_v|_F)``
 λ           price of a graph that is not in K pieces
 ==========  =========================================================================================
 

@@ -52,6 +52,13 @@ def write_file(path: PathLike, tree: Any, arrays: Sequence[np.ndarray]) -> None:
     """Write a tree and arrays, so that the file is there as a whole or not at all.
 
     If anything fails, what was there before stays.
+
+    Parameters
+    ----------
+    path : str or path
+    tree : JSON value
+    arrays : sequence of ndarrays
+        What the tree refers to by number.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
     if not target.parent.is_dir():
@@ -67,7 +74,12 @@ def write_file(path: PathLike, tree: Any, arrays: Sequence[np.ndarray]) -> None:
 
 
 def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:
-    """Read what :func:`write_file` wrote; a byte that has changed since is an error."""
+    """Read what :func:`write_file` wrote; a byte that has changed since is an error.
+
+    Parameters
+    ----------
+    path : str or path
+    """
     path = Path(path)
     if path.exists() and not path.is_file():
         raise ModelFileError(f"{path}: is a folder or a device, not a model file. Give the name of a file.")

@@ -15,7 +15,17 @@ NormScale = Literal["code", "paper"]
 
 
 def schatten_norm(tensor: np.ndarray, p: float, axis: int, *, norm_scale: NormScale = "code") -> float:
-    """``|T|_Sp^p = c·Σ_i Σ_j σ_j(T̄⁽ⁱ⁾)^p``, with c = 1 ("paper") or 1/n₃ ("code"). p = 1 is the nuclear norm."""
+    """``|T|_Sp^p = c·Σ_i Σ_j σ_j(T̄⁽ⁱ⁾)^p``, with c = 1 ("paper") or 1/n₃ ("code"). p = 1 is the nuclear norm.
+
+    Parameters
+    ----------
+    tensor : ndarray of three axes
+    p : float
+        0 < p <= 1.
+    axis : int
+        The Fourier-transformed axis, of length n₃.
+    norm_scale : {"code", "paper"}
+    """
     values = np.linalg.svd(fourier_slices(tensor, axis), compute_uv=False)
     return _norm_of_values(values, p, tensor.shape[axis], norm_scale)
 

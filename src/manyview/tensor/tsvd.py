@@ -47,6 +47,11 @@ def slice_multiplicity(length: int) -> np.ndarray:
 def tsvd(tensor: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Thin SVDs of the non-redundant Fourier slices along ``axis``.
 
+    Parameters
+    ----------
+    tensor : ndarray of three axes
+    axis : int
+
     Returns
     -------
     u, s, vh : ndarrays of shapes (f, a, r), (f, r), (f, r, b)
