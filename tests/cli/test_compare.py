@@ -224,7 +224,7 @@ def test_no_method_ends(call, quick, npz, tmp_path):
     ("words", "text"),
     [
         (("-k", "0"), "expected a whole number from 1 on, got '0'"),
-        (("-k", "auto"), "expected a whole number from 1 on, got 'auto'"),
+        (("-k", "auto"), "expected a whole number from 1 on, got 'auto'. To find one: manyview cluster -k auto"),
         (("-k", "46"), "46 clusters of 45 samples are too many"),
         (("-k", "3", "--methods", "sfmc,tgbl"), "there is no method 'tgbl'. Did you mean tbgl"),
         (("-k", "3", "--seeds", "0"), "Invalid value for '--seeds'"),

@@ -6,16 +6,35 @@ import re
 import runpy
 from pathlib import Path
 
+import typer
+
+from manyview.cli import app
 from manyview.experiments import available_specs, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_table_of_methods_is_up_to_date():
-    table = runpy.run_path(str(ROOT / "docs" / "methods_table.py"))["table"]()
-    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
-    start, end = "<!-- python docs/methods_table.py -->\n", "\n<!-- end -->"
-    assert page[page.index(start) + len(start) : page.index(end)] == table
+def test_the_tables_of_methods_are_up_to_date():
+    for name, table in runpy.run_path(str(ROOT / "docs" / "methods_table.py"))["TABLES"].items():
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        start, end = "<!-- python docs/methods_table.py -->\n", "\n<!-- end -->"
+        assert page[page.index(start) + len(start) : page.index(end)] == table(), name
+
+
+def test_the_page_of_the_command_line_names_every_command():
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    commands = typer.main.get_command(app)
+    experiments = commands.commands["experiments"]
+    names = [*commands.commands, *(f"experiments {name}" for name in experiments.commands)]
+    assert [name for name in names if f"`manyview {name}" not in page] == []
+
+
+def test_the_page_of_the_command_line_names_every_option():
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    commands = typer.main.get_command(app).commands
+    plain = {name: command for name, command in commands.items() if name != "experiments"}  # has a page of its own
+    options = {option for command in plain.values() for p in command.params for option in p.opts if p.opts[0][0] == "-"}
+    assert sorted(option for option in options if not re.search(rf"[`\s]{option}\b", page)) == []
 
 
 def test_the_spec_on_the_page_of_the_evaluation_can_be_read(tmp_path):

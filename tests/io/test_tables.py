@@ -142,7 +142,7 @@ def test_by_position_takes_ids_from_the_file_that_has_them(tmp_path, put):
 
 
 def test_by_position_needs_equally_many(put):
-    with pytest.raises(FileFormatError, match=r"b\.csv: 1 samples, but .*a\.csv has 2"):
+    with pytest.raises(FileFormatError, match=r"b\.csv: 1 samples, but .*a\.csv has 2.*has no ids; pass id_column="):
         read_views([put("a.csv", "x,z\n1,2\n3,4\n"), put("b.csv", "x,z\n1,2\n")])
 
 

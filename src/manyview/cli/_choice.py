@@ -97,7 +97,8 @@ def parse_n_clusters(text: str, *, may_be_auto: bool = False) -> int | str:
         return AUTO
     if not text.isdecimal() or int(text) < 1:
         expected = "a whole number from 1 on" + (", or auto" if may_be_auto else "")
-        raise typer.BadParameter(f"expected {expected}, got {text!r}.", param_hint="-k")
+        hint = " To find one: manyview cluster -k auto." if text.lower() == AUTO else ""
+        raise typer.BadParameter(f"expected {expected}, got {text!r}.{hint}", param_hint="-k")
     return int(text)
 
 

@@ -20,10 +20,11 @@ INTERNAL = 1
 STOPPED = 130
 """As a shell reports a program that Ctrl-C ended."""
 
-# Arguments of Python that errors recommend, such as "pass views_key=", and that are options here.
-_KEYWORD = re.compile(
-    r"\b(views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join)=(?:['\"](\w+)['\"]|(True|False)\b|(?!\w))"
-)
+# Arguments of Python that errors name, as in "pass views_key=" or "no such column (id_column)", and that are options
+# here.
+_ARGUMENTS = "views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join"
+_KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:['\"](\w+)['\"]|(True|False)\b|(?!\w))")
+_NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
 
 # The base of all that is wrong with the arguments. Its module depends on the version of typer, its place does not.
 UsageError: Any = typer.BadParameter.__base__
@@ -111,15 +112,20 @@ def in_options(text: str) -> str:
     --------
     >>> in_options("Pass id_column=, or join='inner'; header=False says so.")
     'Pass --id, or --join inner; --no-header says so.'
+    >>> in_options("expected one column 'patient' (id_column).")
+    "expected one column 'patient' (--id)."
     """
-    return _KEYWORD.sub(_as_option, text)
+    return _NAMED.sub(lambda found: f"(--{_option(found[1])})", _KEYWORD.sub(_as_option, text))
 
 
 def _as_option(found: re.Match[str]) -> str:
-    """The option for an argument that a text names, with its value if it has one."""
+    """The option for an argument that a text recommends, with its value if it has one."""
     name, value, switch = found.groups()
-    option = "id" if name == "id_column" else name.replace("_", "-")
-    return f"--{'no-' if switch == 'False' else ''}{option}" + (f" {value}" if value else "")
+    return f"--{'no-' if switch == 'False' else ''}{_option(name)}" + (f" {value}" if value else "")
+
+
+def _option(argument: str) -> str:
+    return "id" if argument == "id_column" else argument.replace("_", "-")
 
 
 def _raised_by(error: BaseException) -> str:

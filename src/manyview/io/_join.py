@@ -95,9 +95,11 @@ def _by_position(parts: Sequence[Part]) -> np.ndarray | None:
     """Check that the rows of all parts can be the same samples; return the ids if some file has them."""
     for part in parts:
         if part.n_rows != parts[0].n_rows:
+            without = next(other for other in parts if other.ids is None)
             raise FileFormatError(
                 f"{part.source}: {part.n_rows} samples, but {parts[0].source} has {parts[0].n_rows}. "
-                "Without ids in every file, rows are joined by position, so there must be equally many."
+                "Without ids in every file, rows are joined by position, so there must be equally many. "
+                f"{without.source} has no ids; pass id_column= if one of its columns holds them."
             )
     known = [part for part in parts if part.ids is not None]
     for part in known:

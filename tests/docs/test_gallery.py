@@ -1,0 +1,92 @@
+"""Every script of the gallery runs from beginning to end, and finds what its text says."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a script of the gallery in an empty folder, as its reader would; what it has defined, and its figures."""
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    backend = matplotlib.get_backend()
+    pyplot.switch_backend("Agg")
+
+    def run(name: str) -> dict[str, Any]:
+        found = runpy.run_path(str(ROOT / "examples" / "gallery" / f"plot_{name}.py"))
+        for number in pyplot.get_fignums():
+            pyplot.figure(number).canvas.draw()
+        assert not list(tmp_path.iterdir()), "a script leaves nothing behind"
+        return {**found, "n_figures": len(pyplot.get_fignums())}
+
+    yield run
+    pyplot.close("all")
+    pyplot.switch_backend(backend)
+
+
+def test_images(run, capsys):
+    found = run("images")
+    assert found["n_figures"] == 3
+    assert found["scores"]["acc"] > 0.9 > max(found["k_means"].values())
+    least, _, most = (found["right"][third].mean() for third in found["thirds"])
+    assert least < most
+    assert found["found"] > 0.85, "new images, by two views"
+    assert_order_is_told(capsys.readouterr().out)
+
+
+def test_text(run, capsys):
+    found = run("text")
+    assert found["n_figures"] == 2
+    assert found["suggestion"].n_clusters == 5
+    assert found["suggestion"].sure
+    assert found["scores"]["acc"] > 0.95
+    about = [set(words) for words in found["top_words"]]
+    for topic, cluster in zip(("login", "battery"), found["placed"], strict=True):
+        assert len(about[cluster] & set(found["ENGLISH"][topic].split())) >= 6, "the new note is where its topic is"
+    assert_order_is_told(capsys.readouterr().out)
+
+
+def test_omics(run, capsys):
+    found = run("omics")
+    assert found["n_figures"] == 4
+    assert not found["views"].present.all()
+    assert found["suggestion"].n_clusters == 4
+    assert found["scores"]["acc"] > 0.9 > found["k_means_accuracy"]
+    assert found["by_order"].passed
+    assert found["new_accuracy"] > 0.85
+    assert np.array_equal(found["loaded"].labels_, found["model"].labels_)
+    assert_order_is_told(capsys.readouterr().out)
+
+
+def assert_order_is_told(said: str) -> None:
+    """Every line with an accuracy says in which order the rows were."""
+    scored = [line for line in said.splitlines() if re.search(r"\bACC\b", line)]
+    assert scored
+    assert all("shuffled" in line or "order" in line for line in scored), said
+
+
+def test_none_escapes():
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {script.stem.removeprefix("plot_") for script in SCRIPTS} <= tested
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_the_format_is_that_of_sphinx_gallery(script):
+    text = script.read_text(encoding="utf-8")
+    title, line = re.match(r'"""\n(.+)\n(=+)\n\n', text).groups()
+    assert len(title) == len(line)
+    for heading, below in re.findall(r"^# %%\n# (.+)\n# (-+)\n", text, re.MULTILINE):
+        assert len(heading) == len(below), heading
