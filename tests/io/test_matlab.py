@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -126,6 +127,14 @@ def test_version_4(tmp_path, views, labels):
     assert repr(read_views(path)) == "Views(6 samples; X1: 4, X2: 3; 3 classes)"
 
 
+def test_version_4_sparse(tmp_path, same):
+    matrix = sp.random(6, 5, density=0.4, random_state=0, format="csc")
+    scipy.io.savemat(tmp_path / "old.mat", {"X": matrix}, format="4")
+    found = read_views(tmp_path / "old.mat")[0]
+    assert isinstance(found, sp.csr_array)
+    assert same(found, matrix)
+
+
 def test_plain_hdf5_without_matlab_attributes(tmp_path, views):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "plain.mat", "w") as file:
@@ -178,6 +187,51 @@ def test_external_link_is_not_followed(tmp_path, views):
         file["X"] = h5py.ExternalLink(str(tmp_path / "secret.mat"), "X")
     with pytest.raises(FileFormatError, match=r"link\.mat: found no views. It holds X \(link\)"):
         read_views(tmp_path / "link.mat")
+
+
+@pytest.mark.parametrize("member", ["data", "ir", "jc"])
+def test_external_link_in_a_sparse_matrix_is_not_followed(save_mat73, member):
+    h5py = pytest.importorskip("h5py")
+    path = save_mat73(X=sp.random(6, 5, density=0.4, random_state=0, format="csc"))
+    with h5py.File(path, "r+") as file:
+        del file["X"][member]
+        file["X"][member] = h5py.ExternalLink("secret.mat", "X")
+    with pytest.raises(FileFormatError, match=r"found no views. It holds X \(link\)"):
+        read_views(path)
+
+
+def test_values_in_another_file_are_not_read(tmp_path, views):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "secret.bin").write_bytes(views[0].tobytes())
+    with h5py.File(tmp_path / "outside.mat", "w") as file:
+        file.create_dataset("X", (6, 4), "f8", external=[("secret.bin", 0, 6 * 4 * 8)])
+    with pytest.raises(FileFormatError, match=r"outside\.mat: /X is stored in another file, which is not read"):
+        read_views(tmp_path / "outside.mat")
+
+
+def test_v73_sparse_logical(save_mat73):
+    h5py = pytest.importorskip("h5py")
+    matrix = sp.random(6, 5, density=0.4, random_state=0, format="csc")
+    path = save_mat73(X=matrix)
+    with h5py.File(path, "r+") as file:
+        file["X"].attrs["MATLAB_class"] = np.bytes_("logical")
+    found = read_views(path)[0]
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found.toarray(), matrix.toarray() != 0)
+
+
+def test_v73_what_only_matlab_can_decode_is_described(save_mat73, views):
+    h5py = pytest.importorskip("h5py")
+    path = save_mat73(X=views, names=np.ones((1, 6)))
+    with h5py.File(path, "r+") as file:
+        file["names"].attrs["MATLAB_object_decode"] = np.int32(3)
+        file["names"].attrs["MATLAB_class"] = np.bytes_("string")
+        file["text"] = "in HDF5's own way"
+    assert len(read_views(path)) == 3
+    with pytest.raises(FileFormatError, match=r"names \(string\)"):
+        read_views(path, views_key="names")
+    with pytest.raises(FileFormatError, match=r"text \(object\)"):
+        read_views(path, views_key="text")
 
 
 def _element(order, kind, content):
@@ -241,6 +295,40 @@ def test_v5_sparse_with_decreasing_column_starts(write_v5):
     variable = _variable("<", 5, (3, 2), "X", (5, b""), (5, starts), (9, b""))
     with pytest.raises(FileFormatError, match=r"raw\.mat: .*index pointers must not decrease"):
         read_views(write_v5(variable))
+
+
+def test_v5_text_whose_letters_take_two_places_is_described(write_v5):
+    letters = "aé".encode()  # utf-8: three bytes, announced as three letters
+    numbers = _variable("<", 6, (3, 2), "X", (9, bytes(48)))
+    path = write_v5(numbers, _variable("<", 4, (1, 3), "note", (16, letters)))
+    assert read_views(path).names == ("X",)
+    with pytest.raises(FileFormatError, match=r"note \(char\)"):
+        read_views(path, views_key="note")
+
+
+def test_v5_negative_shape(write_v5):
+    with pytest.raises(FileFormatError, match=r"raw\.mat: .*negative shape \(-3, -2\)"):
+        read_views(write_v5(_variable("<", 6, (-3, -2), "X", (9, bytes(48)))))
+
+
+def test_v5_compressed_variable_cut_short(write_v5):
+    packed = zlib.compress(_variable("<", 6, (3, 2), "X", (9, bytes(48))))[:-6]
+    with pytest.raises(FileFormatError, match=r"raw\.mat: .*a compressed variable is cut short"):
+        read_views(write_v5(struct.pack("<II", 15, len(packed)) + packed))
+
+
+def test_v5_variables_without_a_name_are_left_out(write_v5):
+    hidden = _variable("<", 6, (3, 2), "", (9, bytes(48)))
+    assert read_views(write_v5(hidden, _variable("<", 6, (3, 2), "X", (9, bytes(48))), hidden)).names == ("X",)
+
+
+def test_v5_empty_place_in_a_cell(write_v5):
+    # MATLAB stores cell(1, 2) without anything in its places
+    path = write_v5(
+        _variable("<", 6, (3, 2), "data", (9, bytes(48))), _variable("<", 1, (1, 2), "X", (14, b""), (14, b""))
+    )
+    with pytest.raises(FileFormatError, match=r"X cell \(1, 2\) of \(0, 0\) and \(0, 0\)"):
+        read_views(path, views_key="X")
 
 
 def test_v5_variable_twice(write_v5):

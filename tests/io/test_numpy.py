@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -49,6 +51,28 @@ def test_npy(tmp_path, same, views, order):
     found = read_views(tmp_path / "hog.npy")
     assert found.names == ("hog",)
     assert same(found[0], views[2])
+
+
+def test_npy_that_is_no_vector_of_classes(tmp_path, views):
+    np.save(tmp_path / "a.npy", views[0])
+    np.save(tmp_path / "classes.npy", views[0])
+    with pytest.raises(FileFormatError, match=r"classes\.npy: expected labels, .* found shape \(6, 4\) of"):
+        read_views(tmp_path / "a.npy", labels=tmp_path / "classes.npy")
+
+
+def test_other_files_in_an_npz_are_described(tmp_path, views):
+    np.savez(tmp_path / "a.npz", X=views[0])
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("readme.txt", "about X")
+    assert read_views(tmp_path / "a.npz").names == ("X",)
+    with pytest.raises(FileFormatError, match=r"readme\.txt \(not an array\)"):
+        read_views(tmp_path / "a.npz", views_key="readme.txt")
+
+
+def test_npz_with_nothing_in_it(tmp_path):
+    np.savez(tmp_path / "a.npz")
+    with pytest.raises(FileFormatError, match=r"a\.npz: found no views. It holds nothing\."):
+        read_views(tmp_path / "a.npz")
 
 
 def test_real_npz(data_file):

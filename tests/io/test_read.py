@@ -83,6 +83,13 @@ def test_missing_file_suggests_a_close_one(tmp_path, views):
         read_views(tmp_path / "nowhere" / "a.npy")
 
 
+def test_a_folder_that_is_called_like_a_file(tmp_path, views):
+    np.save(tmp_path / "a.npy", views[0])
+    (tmp_path / "b.npy").mkdir()
+    with pytest.raises(FileFormatError, match=r"b\.npy: expected a file, found a folder"):
+        read_views([tmp_path / "a.npy", tmp_path / "b.npy"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

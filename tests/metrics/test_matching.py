@@ -1,5 +1,7 @@
 """The matching of clusters to classes."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,36 @@ def test_clusters_without_a_class_get_names_of_their_own():
     names = match_labels(["unmatched 1", "b", "b"], [0, 1, 2]).tolist()
     assert names[0] == "unmatched 1"
     assert sorted(names[1:]) == ["b", "unmatched 2"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected", "dtype"),
+    [
+        (np.array([-3, -3, -1], dtype=np.int8), [-3, 0, -1], np.int16),
+        (np.array([7, 7, 255], dtype=np.uint8), [7, 256, 255], np.uint16),
+        (np.array([7, 7, 9], dtype=np.uint64), [7, 10, 9], np.uint64),
+        (np.array([1.5, 1.5, -2], dtype=np.float32), [1.5, 2, -2], np.float32),
+        (np.array([1, 1, 2**24], dtype=np.float32), [1, 2**24 + 1, 2**24], np.float64),
+        # no next integer in their type
+        (np.array([1, 1, 2**64 - 1], dtype=np.uint64), [1, "unmatched 1", 2**64 - 1], object),
+        (np.array([1, 1, 2.0**53]), [1, "unmatched 1", 2.0**53], object),
+        (np.array([1, 1, np.inf]), [1, "unmatched 1", np.inf], object),
+        # neither numbers nor text
+        (np.array([1, 1, 2], dtype="datetime64[D]"), [date(1970, 1, 2), "unmatched 1", date(1970, 1, 3)], object),
+        (np.array([b"a", b"a", b"b"]), [b"a", "unmatched 1", b"b"], object),
+        (np.array([1j, 1j, 2]), [1j, "unmatched 1", 2 + 0j], object),
+        (np.array(["a", "a", "b"]), ["a", "unmatched 1", "b"], np.dtype("U11")),
+    ],
+    ids=lambda value: str(value.dtype) if isinstance(value, np.ndarray) else "",
+)
+def test_names_for_every_kind_of_class(classes, expected, dtype):
+    matched = match_labels(classes, [4, 5, 6])
+    # which of the clusters 4 and 5 gets the class is open
+    assert sorted(matched.tolist(), key=str) == sorted(expected, key=str)
+    assert matched[2] == classes[2]
+    assert matched.dtype == dtype
+    np.testing.assert_array_equal(match_labels(classes, [4, 4, 6]), classes)
+    assert match_labels(classes, [4, 4, 6]).dtype == classes.dtype
 
 
 def test_a_cluster_that_shares_nothing_with_the_class_left_over_is_not_called_after_it():

@@ -96,6 +96,18 @@ def test_nmi_is_mutual_information_over_mean_entropy(average, labels):
     assert normalized_mutual_info(*labels, average=average) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("average", AVERAGES)
+def test_nmi_with_a_single_group_is_zero_however_entropies_are_averaged(average):
+    assert normalized_mutual_info([1] * 5, [1, 1, 2, 2, 3], average=average) == 0
+    assert normalized_mutual_info([1, 1, 2, 2, 3], [1] * 5, average=average) == 0
+
+
+def test_nmi_stays_within_its_bounds_where_rounding_would_not():
+    # without the clip: -1.3e-15, and 1 + 4.4e-16
+    assert normalized_mutual_info([0] * 10 + [1] * 10, [0, 1] * 10) == 0
+    assert normalized_mutual_info([1, 1, 1, 1, 0, 1], [1, 4, 2, 3, 0, 3], average="min") == 1
+
+
 @given(labellings)
 def test_agrees_with_scikit_learn(labels):
     scores = clustering_scores(*labels)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from manyview.metrics import clustering_scores, contingency
+from manyview.metrics.table import in_blocks
 
 
 def test_classes_in_rows_clusters_in_columns():
@@ -50,7 +51,8 @@ def test_object_labels_are_sorted_where_they_can_be():
     [
         ([], "expected at least one label, got none"),
         (np.zeros((3, 1)), r"expected a 1-D array of labels, got shape \(3, 1\). Use .ravel\(\)"),
-        ([[0, 1], [1, 0], [1, 1]], r"expected a 1-D array of labels, got shape \(3, 2\)"),
+        ([[0, 1], [1, 0], [1, 1]], r"expected a 1-D array of labels, got shape \(3, 2\)\.$"),
+        (np.zeros((3, 1, 1)), r"expected a 1-D array of labels, got shape \(3, 1, 1\)\.$"),
         ([[0, 1], [1]], "rows of different lengths"),
         (7, r"expected a 1-D array of labels, got shape \(\)"),
         ("abc", r"expected a 1-D array of labels, got shape \(\)"),
@@ -70,6 +72,8 @@ def test_bad_labels_are_named(name, bad, text):
 def test_different_lengths_are_shown():
     with pytest.raises(ValueError, match=r"y_pred: expected one label per sample like y_true \(3\), got 2"):
         clustering_scores([0, 1, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"y_pred: expected one label per sample like y_true \(2\), got 3"):
+        clustering_scores([0, 1], [0, 1, 1])
 
 
 def test_pandas_missing_value():
@@ -77,6 +81,62 @@ def test_pandas_missing_value():
     with pytest.raises(ValueError, match="y_true: 1 label"):
         clustering_scores(pandas.Series([1, None, 2], dtype="Int64"), [0, 1, 1])
     assert clustering_scores(pandas.Series(["u", "v"], dtype="category"), [0, 1])["acc"] == 1.0
+
+
+def test_missing_values_among_objects():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"y_true: 1 label\(s\) missing .* position 1"):
+        contingency(np.array(["a", pandas.NA, "b"], dtype=object), [0, 1, 1])
+    # what cannot say whether it differs from itself is not missing for that
+    arrays = np.empty(2, dtype=object)
+    arrays[:] = [np.arange(2), np.arange(3)]
+    with pytest.raises(ValueError, match=r"y_true: expected hashable labels.*unhashable"):
+        contingency(arrays, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (["b", "a"], "U"),
+        ([2, 1], "i"),
+        ([2, 1.5], "f"),
+        ([True, False], "b"),
+        ([2, "a"], "O"),
+        (np.array(["2021", "2020"], dtype="datetime64[Y]"), "M"),
+    ],
+)
+def test_labels_of_one_kind_keep_it(labels, kind):
+    counts = contingency(labels, [0, 1])
+    assert counts.classes.dtype.kind == kind
+    assert set(counts.classes.tolist()) == set(np.array(labels, dtype=counts.classes.dtype).tolist())
+
+
+def test_a_table_is_itself_and_stays_so():
+    counts = contingency([0, 0, 1], [0, 1, 1])
+    assert counts.table.dtype == np.int64
+    assert (counts.n_samples, counts.class_sizes.tolist(), counts.cluster_sizes.tolist()) == (3, [2, 1], [1, 2])
+    assert counts not in {contingency([0, 0, 1], [0, 1, 1])}  # compared by identity: arrays are not true or false
+    with pytest.raises(AttributeError):
+        counts.table = None
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer"),
+    [
+        ([3], True),
+        ([2, 2, 2], True),
+        ([1, 1, 0, 2, 2], True),
+        ([4, 3, 2, 1], True),
+        (["b", "b", "a"], True),
+        ([1, 0, 1], False),
+        ([0, 0, 1, 1, 0, 0], False),
+        ([0, 1, 0, 1, 2, 2], False),
+        ([2, 1, 1, 2], False),
+        ([0, 1, 2, 0], False),
+    ],
+)
+def test_in_blocks(labels, answer):
+    assert in_blocks(np.array(labels)) is answer
 
 
 def test_the_input_is_left_alone():

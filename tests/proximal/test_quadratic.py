@@ -68,6 +68,123 @@ def test_many_programmes_with_one_matrix_are_what_each_is_alone(m, ridge):
     assert out.min() >= 0
 
 
+def solve_rows(gram, targets, *, ridge=1e-8, scales=None, tol=1e-10, max_iter=1000, start=None):
+    n = len(targets)
+    out = np.full_like(targets, -1.0) if start is None else start.copy()
+    values, gaps = np.full(n, np.nan), np.full(n, np.nan)
+    scales = np.ones(n) if scales is None else scales
+    steps = simplex_qp_rows(gram, targets, ridge, scales, tol, max_iter, out, values, gaps)
+    return out, values, gaps, steps
+
+
+def gap(gram, z, b):
+    """``gᵀz - min_j g_j`` with the gradient g: no point of the simplex is lower by more."""
+    gradient = 2 * (gram @ z - b)
+    return gradient @ z - gradient.min()
+
+
+@pytest.fixture
+def some_rows():
+    rng = np.random.default_rng(5)
+    points = rng.normal(size=(6, 9))
+    return points @ points.T, rng.normal(size=(12, 9)) @ points.T
+
+
+def test_the_first_step_is_the_best_corner(some_rows):
+    gram, targets = some_rows
+    scales = np.arange(1.0, 13.0)
+    out, values, gaps, steps = solve_rows(gram, targets, scales=scales, max_iter=1)
+    assert steps == 1
+    corners = np.diag(gram) - 2 * targets
+    np.testing.assert_array_equal(out, np.eye(6)[corners.argmin(axis=1)])
+    np.testing.assert_allclose(values, corners.min(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(gaps, [gap(gram, z, b) for z, b in zip(out, targets, strict=True)] / scales, atol=1e-12)
+    assert gaps.max() > 1e-3
+
+
+def test_every_step_lowers_the_value_and_reports_it(some_rows):
+    gram, targets = some_rows
+    before = np.full(len(targets), np.inf)
+    for n_steps in range(1, 9):
+        out, values, gaps, steps = solve_rows(gram, targets, max_iter=n_steps)
+        assert steps <= n_steps
+        expected = [z @ gram @ z - 2 * z @ b for z, b in zip(out, targets, strict=True)]
+        np.testing.assert_allclose(values, expected, atol=1e-12)
+        np.testing.assert_allclose(gaps, [gap(gram, z, b) for z, b in zip(out, targets, strict=True)], atol=1e-10)
+        assert (values <= before + 1e-12).all()
+        before = values
+    np.testing.assert_allclose(gaps, 0, atol=1e-10)
+    np.testing.assert_allclose(out, [best_of_all_supports(gram, b) for b in targets], atol=1e-9)
+
+
+def test_a_loose_tolerance_stops_early(some_rows):
+    gram, targets = some_rows
+    *_, full_gaps, full = solve_rows(gram, targets)
+    tol = 0.5 * solve_rows(gram, targets, max_iter=1)[2].max()
+    *_, gaps, steps = solve_rows(gram, targets, tol=tol)
+    assert steps < full
+    assert full_gaps.max() < gaps.max() <= tol
+    assert solve_rows(gram, targets, tol=np.inf)[3] == 1
+
+
+def test_it_ends_where_rounding_is_all_that_is_left(some_rows):
+    gram, targets = some_rows
+    out, _, gaps, steps = solve_rows(gram, targets, tol=0.0)
+    assert steps < 30
+    assert gaps.min() >= 0
+    assert gaps.max() < 1e-12
+    np.testing.assert_allclose(out, [best_of_all_supports(gram, b) for b in targets], atol=1e-9)
+
+
+def test_a_minimum_without_negative_entries_is_taken_as_it_is(some_rows):
+    gram, _ = some_rows
+    inside = np.random.default_rng(0).dirichlet(np.ones(6), size=3)
+    inside[1, 2] = 0.0  # on the edge still counts
+    inside[1] /= inside[1].sum()
+    targets = inside @ gram + 0.3  # there the gradient is the same in all directions
+    start = inside.copy()
+    start[2] = -1.0  # this one is looked for
+    out, values, gaps, steps = solve_rows(gram, targets, start=start * [[1.0], [1.0], [1.0]])
+    np.testing.assert_allclose(out, inside, atol=1e-9)
+    np.testing.assert_allclose(values, [z @ gram @ z - 2 * z @ b for z, b in zip(inside, targets, strict=True)])
+    np.testing.assert_allclose(gaps, 0, atol=1e-10)
+    assert steps >= 6
+    assert solve_rows(gram, targets[:2], start=start[:2])[3] == 1
+
+
+def test_with_the_identity_entries_join_one_by_one():
+    points = np.array([[0.5, 0.8, -0.2, 0.3], [3.0, 0.0, 0.1, 0.2]])
+    out, *_, steps = solve_rows(np.eye(4), points)
+    np.testing.assert_allclose(out, project_simplex(points), atol=1e-15)
+    assert steps == (out[0] > 0).sum() == 3
+    assert solve_rows(np.eye(4), points[1:])[3] == 1
+
+
+def test_points_that_lie_twice_in_the_matrix():
+    rng = np.random.default_rng(8)
+    points = np.repeat(rng.normal(size=(4, 3)), 2, axis=0)  # of rank 3, with pivots that are nothing but rounding
+    targets = rng.normal(size=(20, 3)) @ points.T
+    out, values, *_ = solve_rows(points @ points.T, targets, ridge=1e-10, tol=1e-8)
+    alone = [simplex_qp(points @ points.T, b) for b in targets]
+    expected = [x @ points @ points.T @ x - 2 * x @ b for x, b in zip(alone, targets, strict=True)]
+    np.testing.assert_allclose(values, expected, atol=1e-7)
+    assert np.isfinite(out).all()
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-6, 1e6, 1e120])
+def test_the_scale_of_the_problem_does_not_matter(scale):
+    rng = np.random.default_rng(3)
+    factor = rng.normal(size=(7, 6))
+    matrix, linear = factor.T @ factor, rng.normal(size=6)
+    np.testing.assert_allclose(simplex_qp(scale * matrix, scale * linear), simplex_qp(matrix, linear), atol=1e-9)
+
+
+def test_entries_that_are_flat_share_what_the_others_leave():
+    # x₀ wants 0.4 of the whole; the others are alike
+    matrix, linear = np.diag([1.0, 0.0, 0.0]), np.array([0.4, 0.0, 0.0])
+    np.testing.assert_allclose(simplex_qp(matrix, linear), [0.4, 0.3, 0.3], atol=1e-12)
+
+
 def test_with_the_identity_both_are_the_projection():
     points = np.random.default_rng(0).normal(size=(5, 7))
     out, values, gaps = np.full_like(points, -1.0), np.empty(5), np.empty(5)

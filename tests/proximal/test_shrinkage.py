@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from manyview.proximal import prox_l21, prox_lp, prox_squared_l12, soft_threshold
+from manyview.proximal.shrinkage import squared_l12_thresholds
 
 GRID = np.linspace(-6, 6, 120_001)
 
@@ -52,6 +53,45 @@ def test_many_sweeps_reach_the_exact_answer():
     np.testing.assert_allclose(prox_lp(x, 1.0, 0.5, sweeps=500), prox_lp(x, 1.0, 0.5), atol=1e-12)
 
 
+def test_lp_with_exponent_one_is_the_soft_threshold_to_the_last_bit():
+    x = np.random.default_rng(0).normal(size=200)
+    np.testing.assert_array_equal(prox_lp(x=x, threshold=0.3, p=1.0), soft_threshold(x=x, threshold=0.3))
+
+
+@pytest.mark.parametrize("sweeps", [0, 1, 4])
+def test_sweeps_are_fixed_point_steps_from_the_value_itself(sweeps):
+    x, threshold, p = np.array([-3.0, 1.9, 0.1]), np.array([0.5, 0.7, 0.0]), 0.6
+    t = np.abs(x)
+    for _ in range(sweeps):
+        t = np.abs(x) - threshold * p * t ** (p - 1)
+    np.testing.assert_allclose(prox_lp(x, threshold, p, sweeps=sweeps), [-t[0], t[1], 0.1], rtol=1e-14)
+
+
+def test_lp_thresholds_are_broadcast():
+    x, threshold = np.array([[2.0, -3, 0.1]]), np.array([[0.0], [0.5], [4.0]])
+    out = prox_lp(x, threshold, 0.5)
+    assert out.shape == (3, 3)
+    np.testing.assert_array_equal(out[0], x[0])  # nothing is shrunk by 0
+    np.testing.assert_array_equal(out[1], prox_lp(x[0], 0.5, 0.5))
+    np.testing.assert_array_equal(out[2], 0)
+    np.testing.assert_array_equal(prox_lp(np.array([2, -3]), 1, 0.5), prox_lp(np.array([2.0, -3.0]), 1.0, 0.5))
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.9])
+def test_lp_at_the_cut_itself_zero_wins(p):
+    # both are minima there; t₀ is the other one
+    t0 = (2 * 0.7 * (1 - p)) ** (1 / (2 - p))
+    cut = t0 + 0.7 * p * t0 ** (p - 1)
+    assert prox_lp(np.array([cut]), 0.7, p)[0] == 0
+    assert prox_lp(np.array([cut * (1 + 1e-12)]), 0.7, p)[0] == pytest.approx(t0, rel=1e-9)
+
+
+def test_soft_threshold_by_hand():
+    x = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.5])
+    np.testing.assert_array_equal(soft_threshold(x, 1.0), [-1, 0, 0, 0, 0, 0, 1.5])
+    np.testing.assert_array_equal(soft_threshold(x, np.abs(x) / 2), x / 2)
+
+
 @pytest.mark.parametrize(("name", "threshold"), [("01", 0.1), ("1", 1.0)])
 def test_soft_threshold_oracle(oracle, name, threshold):
     helpers = oracle("helpers")
@@ -75,6 +115,15 @@ def test_squared_l12_is_stationary(seed, weight):
     assert (np.abs(pull) <= weight * load + 1e-10).all()
 
 
+def test_squared_l12_thresholds_by_hand():
+    # θ = w·Σ(|e| - θ)₊ with two of three entries above θ in the first column, one in the second, none in the third
+    e = np.array([[3.0, 0.5, 0.0], [-2.0, 4.0, 0.0], [0.1, -0.5, 0.0]])
+    np.testing.assert_allclose(squared_l12_thresholds(e, 0.5), [5 * 0.5 / 2, 4 * 0.5 / 1.5, 0.0], rtol=1e-15)
+    np.testing.assert_array_equal(squared_l12_thresholds(e, 0.0), 0)
+    np.testing.assert_array_equal(prox_squared_l12(np.asfortranarray(e), 0.5), prox_squared_l12(e, 0.5))
+    np.testing.assert_array_equal(prox_squared_l12(e.astype(int), 0.5), prox_squared_l12(np.trunc(e), 0.5))
+
+
 @pytest.mark.parametrize(("name", "threshold"), [("05", 0.5), ("2", 2.0)])
 def test_l21_oracle(oracle, name, threshold):
     helpers = oracle("helpers")
@@ -96,6 +145,13 @@ def test_l21_shortens_each_column_optimally():
 
 def test_l21_leaves_zero_columns():
     assert (prox_l21(np.zeros((3, 2)), 1.0) == 0).all()
+    np.testing.assert_array_equal(prox_l21(np.array([[0.0, 3.0], [0.0, 4.0]]), 0.0), [[0, 3], [0, 4]])
+
+
+def test_l21_by_hand():
+    w = np.array([[3.0, 0.3, 1e-9], [4.0, 0.4, 0.0]])
+    np.testing.assert_allclose(prox_l21(w, 0.5), [[2.7, 0, 0], [3.6, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(prox_l21(w, 5e-10), w * [1 - 1e-10, 1 - 1e-9, 0.5], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

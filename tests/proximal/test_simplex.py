@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from manyview.proximal import project_simplex, project_simplex_sparse
+from manyview.proximal.simplex import project_row
 
 finite = st.floats(-1e3, 1e3, allow_subnormal=False)
 tables = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12), elements=finite)
@@ -56,6 +57,38 @@ def test_last_axis_of_any_shape():
     np.testing.assert_array_equal(project_simplex(y)[1, 2], project_simplex(y[1, 2]))
 
 
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([0.5, 0.8, -0.2], [0.35, 0.65, 0.0]),
+        ([7.0], [1.0]),
+        ([2.0, 2.0], [0.5, 0.5]),
+        ([1.0, 0.0], [1.0, 0.0]),  # the second is exactly at the threshold
+        ([-5.0, -5.5, -9.0], [0.75, 0.25, 0.0]),
+        ([0.0, 1e17, 1e17], [0.0, 0.5, 0.5]),  # a shift that would swallow the total
+        ([3, 1, 1], [1, 0, 0]),
+    ],
+)
+def test_by_hand(y, expected):
+    np.testing.assert_allclose(project_simplex(np.array(y)), expected, atol=1e-15)
+    np.testing.assert_allclose(project_simplex(np.array(y) * 3, total=3), np.array(expected) * 3, atol=1e-14)
+
+
+def test_a_row_may_be_projected_in_place():
+    y = np.array([0.5, 0.8, -0.2])
+    project_row(y, 1.0, y)
+    np.testing.assert_allclose(y, [0.35, 0.65, 0.0], atol=1e-15)
+
+
+def test_it_ends_whatever_comes_in():
+    assert np.isnan(project_simplex(np.array([[np.nan, 1.0], [1.0, np.nan]]))).any(axis=1).all()
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 4)])
+def test_nothing_to_project(shape):
+    assert project_simplex(np.empty(shape)).shape == shape
+
+
 @pytest.mark.parametrize("case", range(10))
 def test_oracle(oracle, case):
     helpers = oracle("helpers")
@@ -80,3 +113,11 @@ def test_sparse_columns():
     y = np.random.default_rng(2).normal(size=(7, 5))
     projected = project_simplex_sparse(sp.csc_array(y)).toarray()
     np.testing.assert_allclose(projected, project_simplex(y.T).T, atol=1e-14)
+
+
+def test_sparse_total_pattern_and_empty_rows():
+    graph = sp.csr_array((np.array([5, 1, 2, 7]), np.array([0, 2, 1, 1]), np.array([0, 2, 2, 3, 4])), shape=(4, 3))
+    projected = project_simplex_sparse(graph, total=2.0)
+    np.testing.assert_array_equal(projected.toarray(), [[2, 0, 0], [0, 0, 0], [0, 2, 0], [0, 2, 0]])
+    assert projected.nnz == 4  # with the zero
+    assert graph.data.tolist() == [5, 1, 2, 7]

@@ -89,6 +89,17 @@ def test_norm_of_a_small_tensor_by_hand():
     assert schatten_norm(tensor, 0.7, 1) == pytest.approx(total / 4)
 
 
+def test_options_have_names():
+    tensor = np.random.default_rng(4).normal(size=(2, 4, 3))
+    assert schatten_norm(tensor=tensor, p=0.5, axis=1) == schatten_norm(tensor, 0.5, 1, norm_scale="code")
+    ours, norm = prox_schatten(tensor=tensor, threshold=0.3, p=0.5, axis=1)
+    same, _ = map_singular_values(tensor=tensor, axis=1, shrink=lambda s: prox_lp(s, 0.3, 0.5))
+    np.testing.assert_array_equal(ours, same)
+    assert norm == pytest.approx(schatten_norm(ours, 0.5, 1))
+    with pytest.raises(TypeError, match="positional"):
+        schatten_norm(tensor, 0.5, 1, "paper")
+
+
 def test_what_each_axis_does_not_see():
     rng = np.random.default_rng(3)
     tensor = rng.normal(size=(3, 8, 6))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -50,12 +52,50 @@ def test_shrink_is_called_on_descending_values(tensor):
     map_singular_values(tensor, 1, shrink)
 
 
+def slice_by_slice(tensor, axis, shrink):
+    """The definition: an SVD for each of all Fourier slices."""
+    u, s, vh = np.linalg.svd(np.moveaxis(np.fft.fft(tensor, axis=axis), axis, 0), full_matrices=False)
+    return np.fft.ifft(np.moveaxis((u * shrink(s)[:, None]) @ vh, 0, axis), axis=axis).real
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("long", [64, 65, 150])
+def test_sides_of_one_block_and_more(long, order):
+    tensor = np.random.default_rng(1).normal(size=(3, long, 4)).transpose(order)
+    shrink = lambda s: np.maximum(s - 8, 0)  # noqa: E731
+    for axis in range(3):
+        expected = slice_by_slice(tensor, axis, shrink)
+        for workers in (1, 3):
+            out, _ = map_singular_values(tensor, axis, shrink, workers=workers)
+            np.testing.assert_allclose(out, expected, atol=1e-9)
+        place = tensor.copy()
+        assert map_singular_values(place, axis, shrink, out=place)[0] is place
+        np.testing.assert_array_equal(place, out)
+
+
 def test_rank_deficient_slices_do_not_blow_up():
-    tensor = np.ones((3, 6, 5))
+    tensor = np.ones((3, 6, 5))  # rounding makes eigenvalues below zero of it
     out, _ = map_singular_values(tensor, 1, lambda s: np.maximum(s - 1, 0))
     assert np.isfinite(out).all()
 
 
-@pytest.mark.parametrize("length", [1, 2, 7, 8])
-def test_multiplicity_counts_every_slice(length):
-    assert slice_multiplicity(length).sum() == length
+def test_values_that_are_zero_stay_zero():
+    tensor = np.zeros((2, 6, 5))
+    tensor[0] = 1.0  # one slice is left along the second axis, with one value: 6√5
+    out, values = map_singular_values(tensor, 1, lambda s: np.maximum(s - 1, 0))
+    np.testing.assert_array_equal(values[1:], 0)
+    np.testing.assert_allclose(values[0], [6 * np.sqrt(5) - 1, 0], atol=1e-12)
+    np.testing.assert_allclose(out, tensor * (1 - 1 / (6 * np.sqrt(5))), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
+def test_what_counts_as_zero_follows_the_scale(scale):
+    tensor = np.random.default_rng(2).normal(size=(3, 6, 5))
+    same, values = map_singular_values(scale * tensor, 1, lambda s: s)
+    np.testing.assert_allclose(same / scale, tensor, atol=1e-7)
+    np.testing.assert_allclose(values / scale, tsvd(tensor, 1)[1], atol=1e-7)
+
+
+@pytest.mark.parametrize(("length", "times"), [(1, [1]), (2, [1, 1]), (7, [1, 2, 2, 2]), (8, [1, 2, 2, 2, 1])])
+def test_multiplicity_counts_every_slice(length, times):
+    assert slice_multiplicity(length).tolist() == times

@@ -49,7 +49,7 @@ class _Reader:
             return self.sparse(item) if "MATLAB_sparse" in item.attrs else Other(kind or "struct")
         if "MATLAB_object_decode" in item.attrs:  # string, table, categorical: only MATLAB can decode them
             return Other(kind or "object")
-        if item.dtype == self.h5py.ref_dtype:
+        if self.h5py.check_ref_dtype(item.dtype) is self.h5py.Reference:  # to NumPy, texts have the same dtype
             # Cells in cells are never views, and their references could run in a circle.
             return Other("cell") if inside_cell else self.cell(item)
         if item.dtype.kind not in "biuf":

@@ -60,8 +60,8 @@ def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
     ndarray of shape (n_samples,)
         ``y_pred`` in the words of ``y_true``. Clusters left without a class (there are more clusters than
         classes, or the class left over shares no sample with them) get names of their own, largest cluster
-        first: the integers after the largest class where classes are numbers, else ``"unmatched 1"``,
-        ``"unmatched 2"``, ...
+        first: the integers after the largest class where classes are numbers (and small enough that the next
+        integer is another number), else ``"unmatched 1"``, ``"unmatched 2"``, ...
 
     Examples
     --------
@@ -76,7 +76,7 @@ def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
     n_left = len(counts.clusters) - len(columns)
     left = np.setdiff1d(np.arange(len(counts.clusters)), columns)
     left = left[np.argsort(-counts.cluster_sizes[left], kind="stable")]
-    names = np.concatenate([counts.classes, _new_names(counts.classes, n_left)])
+    names = np.concatenate([counts.classes, _new_names(counts.classes, n_left)]) if n_left else counts.classes
     name_of = np.empty(len(counts.clusters), dtype=np.intp)
     name_of[columns] = rows
     name_of[left] = len(counts.classes) + np.arange(n_left)
@@ -85,12 +85,13 @@ def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
 
 def _new_names(classes: np.ndarray, n_names: int) -> np.ndarray:
     """Names that no class has, of the classes' own kind where that is numbers."""
-    if classes.dtype.kind in "biuf":
-        start = int(np.floor(classes.max())) + 1
-        return np.arange(start, start + n_names, dtype=classes.dtype if classes.dtype.kind == "f" else np.int64)
+    if classes.dtype.kind in "biuf" and abs(largest := float(classes.max())) < 2**53:
+        start = int(np.floor(largest)) + 1
+        return np.arange(start, start + n_names, dtype=np.result_type(classes, np.min_scalar_type(start + n_names)))
     taken, names, number = set(classes.tolist()), list[str](), 0
     while len(names) < n_names:
         number += 1
         if (name := f"unmatched {number}") not in taken:
             names.append(name)
-    return np.array(names, dtype=classes.dtype if classes.dtype.kind == "O" else str)
+    # Beside texts they are texts; beside dates or bytes, which text would swallow or refuse, everything is an object.
+    return np.array(names, dtype=str if classes.dtype.kind == "U" else object)

@@ -92,7 +92,7 @@ def squared_l12_thresholds(e: np.ndarray, weight: float) -> np.ndarray:
                     count[j] += 1
         moving = False
         for j in range(m):
-            if count[j] < before[j] and count[j] > 0:
+            if count[j] < before[j]:
                 theta[j] = weight * mass[j] / (1.0 + weight * count[j])
                 before[j] = count[j]
                 moving = True

@@ -290,7 +290,7 @@ def update_errors(state: State, settings: Settings, threads: RowThreads) -> floa
 
 
 def update_eigenvectors(state: State, settings: Settings) -> np.ndarray:
-    """P-step, paper eq. (P-1) and lemma 1: leading singular vectors of W; returns its K + 1 largest values."""
+    """P-step, paper eq. (P-1) and lemma lem1: leading singular vectors of W; returns its K + 1 largest values."""
     W = np.zeros(state.C.shape[1:])
     for graph, factor in zip(state.C, state.xi, strict=True):
         W += graph * (scale_by_degree(graph, settings) / factor)
