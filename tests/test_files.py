@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 
+from manyview import _files
 from manyview._files import whole_file, write_folder, write_whole
 
 
@@ -118,3 +121,67 @@ def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "out").write_text("a file")
     with pytest.raises(FileExistsError, match=r"cannot be written: File exists: '.*out'"):
         write_folder(tmp_path / "out", {"a.txt": "new"})
+
+
+def interrupt_at(monkeypatch, name, n_th, number=signal.SIGINT):
+    """Send a signal when a function of ``os`` has been called so often."""
+    original, calls = getattr(os, name), []
+
+    def call(*args, **options):
+        result = original(*args, **options)
+        calls.append(args)
+        if len(calls) == n_th:
+            signal.raise_signal(number)
+        return result
+
+    monkeypatch.setattr(os, name, call)
+
+
+def test_ctrl_c_between_two_names_waits_for_the_last(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("old")
+    interrupt_at(monkeypatch, "replace", 1)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path, {"a": "new", "b": "new"}, outdated=lambda: ["a", "c"])
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new", "b": "new"}
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_as_soon_as_a_file_is_made_leaves_nothing(tmp_path, monkeypatch):
+    def opened(*args):
+        file = open(*args)  # noqa: SIM115
+        signal.raise_signal(signal.SIGINT)
+        return file
+
+    monkeypatch.setattr(_files, "open", opened, raising=False)
+    for write in (lambda: write_whole(tmp_path / "a", "x"), lambda: write_folder(tmp_path / "b", {"a": "x"})):
+        with pytest.raises(KeyboardInterrupt):
+            write()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(_files.fcntl is None, reason="needs locks of POSIX")
+def test_another_writer_waits_for_its_turn(tmp_path):
+    order = []
+
+    def write():
+        write_folder(tmp_path, {"a": "second"}, outdated=lambda: order.append("second") or ())
+
+    with _files._turn(tmp_path):  # locks are of open files, so a thread waits like a process
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join(0.2)
+        order.append("first")
+    thread.join(60)
+    assert order == ["first", "second"]
+    assert (tmp_path / "a").read_text() == "second"
+
+
+def test_a_folder_without_locks_is_written_to(tmp_path, monkeypatch):
+    def refuse(place, operation):
+        raise OSError(95, "Operation not supported")
+
+    if _files.fcntl is not None:
+        monkeypatch.setattr(_files.fcntl, "flock", refuse)
+    write_folder(tmp_path, {"a": "x"})
+    assert (tmp_path / "a").read_text() == "x"

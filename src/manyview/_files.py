@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO, TypeAlias
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Content: TypeAlias = str | bytes | Callable[[BinaryIO], object]
@@ -43,7 +52,7 @@ def whole_file(path: PathLike) -> Iterator[BinaryIO]:
     b'half'
     """
     with _NewFile(path) as new:
-        yield new.file
+        yield new.open()
         new.finish()
         new.publish()
 
@@ -60,16 +69,21 @@ def write_whole(path: PathLike, content: Content) -> None:
         _write(file, content)
 
 
-def write_folder(folder: PathLike, contents: Mapping[str, Content]) -> None:
+def write_folder(
+    folder: PathLike, contents: Mapping[str, Content], outdated: Callable[[], Iterable[str]] = tuple
+) -> None:
     """Write several files into a folder, which is made if need be: all of them, or none.
 
-    None gets its name before all are on the disk. Other files of the folder are left alone.
+    None gets its name before all are on the disk. Names are given without a break: Ctrl-C waits that long, and so does
+    another process that writes to the same folder. Other files of the folder are left alone.
 
     Parameters
     ----------
     folder : str or path
     contents : dict
         What each file shall hold, by its name.
+    outdated : callable, optional
+        Called when it is this process's turn, before anything changes: names of files to remove.
 
     Raises
     ------
@@ -84,10 +98,14 @@ def write_folder(folder: PathLike, contents: Mapping[str, Content]) -> None:
             for name, content in contents.items():
                 with _named(folder / name):
                     new.append(stack.enter_context(_NewFile(folder / name)))
-                    _write(new[-1].file, content)
+                    _write(new[-1].open(), content)
                     new[-1].finish()
-            for file in new:
-                file.publish()
+            with _turn(folder), _undisturbed():
+                old = set(outdated()) - set(contents)
+                for file in new:
+                    file.publish()
+                for name in old:
+                    (folder / name).unlink(missing_ok=True)
     except BaseException:
         for parent in made:
             with suppress(OSError):
@@ -103,23 +121,60 @@ def _make_folders(folder: Path) -> list[Path]:
     return new
 
 
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process is giving names in this folder; the end of a process ends its turn."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # file systems without locks, folders that may be written to and not read
+            if fcntl is not None:
+                place = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, place)
+                fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back Ctrl-C and SIGTERM until what is within has been done. Other threads hear neither of them."""
+    held: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if threading.current_thread() is not threading.main_thread() or None in handlers.values():
+        yield
+        return
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, frame: held.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if held:
+        signal.raise_signal(held[0])
+
+
 class _NewFile:
     """A file under a temporary name. What has not been published when it is left is removed."""
 
     def __init__(self, path: PathLike) -> None:
         self.target = Path(os.path.realpath(path))
         self.part: Path | None = None
+        self.file: BinaryIO | None = None
 
     def __enter__(self) -> _NewFile:
+        return self
+
+    def open(self) -> BinaryIO:
+        """Open it; not when it is entered, as Ctrl-C may come between a file that is made and the block after it."""
         if self.target.exists() and not self.target.is_file():  # opening a folder is an error, as it should be
-            self.file: BinaryIO = open(self.target, "wb")
+            self.file = open(self.target, "wb")  # noqa: SIM115 - closed in __exit__
         else:
             self.part = self.target.with_name(f".manyview-{os.urandom(8).hex()}.part")
-            self.file = open(self.part, "xb")
-        return self
+            self.file = open(self.part, "xb")  # noqa: SIM115
+        return self.file
 
     def finish(self) -> None:
         """Bring everything to the disk: from here on there is nothing but the name to change."""
+        assert self.file is not None
         self.file.flush()
         if self.part is not None:
             os.fsync(self.file.fileno())
@@ -134,8 +189,9 @@ class _NewFile:
             self.part = None
 
     def __exit__(self, *exception: object) -> None:
-        with suppress(OSError):  # of a full disk, when what is left in memory is written
-            self.file.close()
+        if self.file is not None:
+            with suppress(OSError):  # of a full disk, when what is left in memory is written
+                self.file.close()
         if self.part is not None:
             self.part.unlink(missing_ok=True)
 

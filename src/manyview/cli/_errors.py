@@ -13,12 +13,13 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from manyview.cli._signals import Stop, stopped_by_signals
 from manyview.cli._text import printable
 
 BAD_INPUT = 2
 INTERNAL = 1
 STOPPED = 130
-"""As a shell reports a program that Ctrl-C ended."""
+"""As a shell reports a program that Ctrl-C ended; after another signal, the program ends with the code of that."""
 
 # Arguments of Python that errors name, as in "pass views_key=" or "no such column (id_column)", and that are options
 # here.
@@ -53,23 +54,33 @@ class Program(TyperGroup):
             if hasattr(stream, "reconfigure"):  # a terminal that knows no "±" gets an escape, not an error
                 stream.reconfigure(errors="backslashreplace")
         run = super().main
-        code = self._exit_code(lambda: run(*args, **inner))
+        with stopped_by_signals() as stop:
+            code = self._exit_code(lambda: run(*args, **inner), stop)
+        # After a KeyboardInterrupt in an exec, such as that of a dataclass that is being imported, `python -m` ends by
+        # SIGINT whatever the exit code, though it was caught. Another exec makes it forget.
+        exec("")
         gc.freeze()  # Python would look through all of scikit-learn and numba for garbage before it ends: half a second
         sys.exit(code)
 
-    def _exit_code(self, run: Callable[[], Any]) -> int:
+    def _exit_code(self, run: Callable[[], Any], stop: Stop) -> int:
         try:
             code = run()
             sys.stdout.flush()
+        except (KeyboardInterrupt, typer.Abort):
+            say("stopped.")
+            return stop.exit_code or STOPPED
         except BrokenPipeError:
             _leave_pipe()
             return INTERNAL
         except Exception as error:
             if self.debug:
                 traceback.print_exc()
+            if stop.exit_code:  # a module that is stopped while it is imported often says something else
+                say("stopped.")
+                return stop.exit_code
             say(describe(error))
             return BAD_INPUT if is_bad_input(error) else INTERNAL
-        return code if isinstance(code, int) else 0
+        return stop.exit_code or (code if isinstance(code, int) else 0)
 
 
 def say(text: str) -> None:

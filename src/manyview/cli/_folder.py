@@ -54,14 +54,12 @@ def write_answer(folder: Path, model: Any, views: Views, result: dict[str, Any],
     names = {kind: name if kind in contents or kind == "result" else None for kind, name in NAMES.items()}
     text = to_json({**result, "output": names})
 
-    left_over = _written_before(folder) - set(names.values())
+    files = {NAMES["result"]: text} | {NAMES[kind]: content for kind, content in contents.items()}
     try:
-        write_folder(folder, {NAMES["result"]: text} | {NAMES[kind]: content for kind, content in contents.items()})
+        write_folder(folder, files, outdated=lambda: _written_before(folder))
     except OSError as error:
         what_to_do = "Nothing was written. Make room, or choose another folder with --out."
         raise OSError(error.errno, f"{error.strerror}. {what_to_do}", error.filename) from error
-    for name in left_over:
-        (folder / name).unlink(missing_ok=True)
     return {**result, "output": {kind: None if name is None else str(folder / name) for kind, name in names.items()}}
 
 

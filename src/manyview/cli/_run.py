@@ -49,13 +49,15 @@ def run_and_write(job: Job) -> dict[str, Any]:
     """
     try:
         check_folder(job.out, list(NAMES.values()))
-        return _run(job)
+        model, views, result, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
         raise typer.Exit(STOPPED) from None
+    return write_answer(job.out, model, views, result, page)
 
 
-def _run(job: Job) -> dict[str, Any]:
+def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
+    """The fitted model, what it was fitted on, what there is to say about it, and the report if one is wanted."""
     from manyview.cli._progress import fit_progress
 
     timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
@@ -100,7 +102,7 @@ def _run(job: Job) -> dict[str, Any]:
         )
         page = _report(model, views, result, audits) if job.with_report else None
     result["timings"] = timings  # with that of the report, which the report itself cannot know
-    return write_answer(job.out, model, views, result, page)
+    return model, views, result, page
 
 
 def _checked(views: Views, model: Any) -> Views:

@@ -16,9 +16,9 @@ from sklearn.utils import Tags
 
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from manyview._progress import Step, heard, tell
+from manyview._threads import one_thread
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.anchors import concatenate
@@ -128,7 +128,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         checked = self._check(views)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
         # any machine. The solvers run threads of their own, over rows.
-        with threadpool_limits(limits=1):
+        with one_thread():
             if self._sorts_samples:
                 rows = canonical_order(checked.arrays).rows
                 self._fit(Views(checked.take(rows).arrays, checked.names, sample_ids=rows))

@@ -14,9 +14,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from manyview._progress import Step, heard, tell
+from manyview._threads import one_thread
 from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
 from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
 from manyview.cluster._dask import (
@@ -373,7 +373,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         given = open_new_views(fitted, views, self.view_sizes, type(self).__name__)
         if is_distributed(given, self.engine):
             return place_lazily(given, fitted, what)
-        with threadpool_limits(limits=1):
+        with one_thread():
             return np.concatenate(local_rows(given, self.n_jobs).map(place_part, fitted, what))
 
     @property

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from manyview._progress import Step, tell
+from manyview._threads import one_thread
 from manyview._values import keep_rows
 from manyview.cluster._base import check_n_clusters
 from manyview.cluster._pool import ScaledView, choose_members, make_pool, pool_size, scale_views
@@ -128,7 +128,7 @@ def suggest_n_clusters(
     numbers = _check_range(k_range, checked)
     wanted = scaling_names([scaling] * len(checked) if isinstance(scaling, str) else scaling, checked)
     seed = int(check_random_state(random_state).randint(2**31))
-    with threadpool_limits(limits=1):  # more threads add up in another order; see the estimators' base class
+    with one_thread():  # more threads add up in another order; see the estimators' base class
         scaled, twin = _prepare(checked, wanted, seed)
         settings = settings_for(numbers, len(twin), seed)
         curves = []

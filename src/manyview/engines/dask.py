@@ -7,7 +7,6 @@ computed again on another, with all that was kept with it, and the result is the
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from manyview._optional import require
+from manyview._threads import one_thread
 from manyview.engines._dask_input import packed, row_blocks, to_dask
 from manyview.engines._dask_watch import check_connected, collect, workers
 from manyview.exceptions import EngineError
@@ -298,7 +297,7 @@ def _label(function: Callable[..., Any]) -> str:
 
 def _call(function: Callable[..., Any], small: tuple[Any, ...], block: Any) -> Any:
     _reuse_memory()
-    with _one_thread:
+    with one_thread():  # tasks may overlap
         return function(block, *small)
 
 
@@ -333,29 +332,3 @@ def _without(block: Mapping[str, Any], name: str) -> dict[str, Any]:
     rest = dict(block)
     del rest[name]
     return rest
-
-
-class _OneThread:
-    """Linear algebra in one thread while any task of this process is inside: tasks may overlap."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._n_modules = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if len(sys.modules) != self._n_modules:  # libraries come with modules, and the search for them takes long
-                self._libraries, self._n_modules = ThreadpoolController(), len(sys.modules)
-            if self._inside == 0:
-                self._limits = self._libraries.limit(limits=1)
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limits.restore_original_limits()
-
-
-_one_thread = _OneThread()

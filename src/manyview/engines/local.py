@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from contextvars import copy_context
 from functools import reduce
 from operator import add
@@ -14,8 +15,8 @@ from typing import Any, TypeVar
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from manyview._threads import one_thread
 from manyview.engines.rows import BLOCK_ROWS
 
 Result = TypeVar("Result")
@@ -40,18 +41,21 @@ class RowThreads:
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = joblib.cpu_count() if n_threads is None else n_threads
+        self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> RowThreads:
-        self._pool = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
-        self._limits = threadpool_limits(limits=1, user_api="blas") if self.n_threads > 1 else None
+        with ExitStack() as stack:
+            if self.n_threads > 1:
+                self._pool = ThreadPoolExecutor(self.n_threads)
+                stack.callback(self._pool.shutdown, cancel_futures=True)
+                stack.enter_context(one_thread())
+            self._open = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is not None and self._limits is not None:
-            self._limits.restore_original_limits()
-            self._pool.shutdown(cancel_futures=True)
+        self._open.close()
 
     def map(self, function: Callable[[slice], Result], n_rows: int) -> list[Result]:
         """Call ``function(rows)`` for consecutive slices of ``range(n_rows)``; results in the order of the rows."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from sklearn.utils import check_random_state
 
+from manyview._compiled import njit
 from manyview.graphs.neighbours import nearest_rows, squared_distances
 from manyview.views import Array
 

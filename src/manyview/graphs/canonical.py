@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from manyview._compiled import njit
 from manyview.graphs.content import mix
 from manyview.views import Array
 

@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numba import njit
+
+from manyview._compiled import njit
 
 # A sparse graph with more than this share of entries is multiplied faster as a dense one.
 _DENSE_SHARE = 0.1

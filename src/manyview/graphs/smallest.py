@@ -7,7 +7,9 @@ bound is found by halving an interval of integers, whatever the scale of the val
 from __future__ import annotations
 
 import numpy as np
-from numba import int32, njit
+from numba import int32
+
+from manyview._compiled import njit
 
 # So many values are sorted at a time, and then merged.
 _RUN = 128

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from manyview._compiled import njit
 
 
 def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+
+from manyview._compiled import njit
 
 
 @njit(nogil=True, cache=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from manyview._files import write_whole
 from manyview._printable import shortened
+from manyview._threads import one_thread
 from manyview.report import _run_figures as figures
 from manyview.report._classes import Classes
 from manyview.report._graphs import blocks, graph_images
@@ -32,7 +32,7 @@ _DIGITS = 4
 _MOST_IN_TABLE = 30
 
 
-@threadpool_limits.wrap(limits=1)  # as in fit: the same bits on any machine, and problems this small need no threads
+@one_thread()  # as in fit: the same bits on any machine, and problems this small need no threads
 def summarise(
     model: Any, views: Views, result: Mapping[str, Any], *, audits: Iterable[Any] = (), random_state: int = 0
 ) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from scipy.sparse.csgraph import connected_components
 
+from manyview._compiled import njit
 from manyview.engines import Block, Rows
 from manyview.solvers._exact import units_in_one
 from manyview.solvers._members import Lists, Member, member_edges

@@ -10,7 +10,8 @@ nor how they are cut into blocks matters. What "counted in units" means is said 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from manyview._compiled import njit
 
 # So many rows are compared with the centres at a time: their coordinates side by side are what the processor's vector
 # units like, and stay in its nearest cache.

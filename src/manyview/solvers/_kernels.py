@@ -7,8 +7,8 @@ some rows (or, for the evenness step, columns).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from manyview._compiled import njit
 from manyview.proximal.shrinkage import squared_l12_thresholds
 from manyview.proximal.simplex import project_row
 

@@ -1,0 +1,197 @@
+"""Where files are: names of any kind, no home, nothing that can be written to but the output."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas
+import pytest
+
+import manyview
+from manyview.datasets import make_multiview
+
+FEW = ("-k", "3", "--set", "n_members=8")
+ANSWER = {"result.json", "labels.csv", "graph.npz", "report.html"}
+NAMES = {
+    "unicode": "données Ünïcödé 数据 ß🙂",
+    "newline": "two\nlines\tand a tab",
+    "dash": "-k",
+    "long": "n" * 240,
+    "quotes": "a'b\"c$d`e;*?[x]#%&",
+    "no text": os.fsdecode(b"latin-1 \xe9\xff"),
+}
+LOCALES = {
+    "usual": {},
+    "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+
+
+def run(words, folder, **environment):
+    kept = {name: value for name, value in os.environ.items() if environment.get(name, "") is not None}
+    changed = {name: value for name, value in environment.items() if value is not None}
+    packages = os.path.dirname(os.path.dirname(manyview.__file__))
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**kept, "PYTHONPATH": packages, **changed},
+        capture_output=True,
+        timeout=300,
+    )
+    said = done.stderr.decode(errors="replace")
+    assert done.returncode == 0, said
+    assert "Traceback" not in said
+    return done.stdout.decode(errors="replace")
+
+
+def write_tables(folder, suffix=""):
+    views = make_multiview(60, n_clusters=3, noise=0.3, random_state=0)
+    paths = [folder / f"a{suffix}.csv", folder / f"b{suffix}.csv"]
+    for path, array in zip(paths, views.arrays, strict=False):
+        pandas.DataFrame(array).add_prefix("x").to_csv(path, index=False)
+    return paths
+
+
+def check_answer(folder):
+    assert set(os.listdir(folder)) == ANSWER
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert result["n_clusters"] == 3
+    assert (folder / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+# In one process, for each of them: read, fit, save, load, report, store.
+LIBRARY = """
+import os, sys
+from pathlib import Path
+import manyview
+from manyview.experiments import Store
+from manyview.report import write_report
+
+for name in sys.argv[1:]:
+    folder = Path("below") / name
+    for table in ("a.csv", "b.csv"):
+        assert (folder / table).is_file()
+    views = manyview.read_views([folder / "a.csv", folder / "b.csv"])
+    model = manyview.InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    model.save(folder / name)
+    assert (manyview.load(folder / name).labels_ == model.labels_).all()
+    write_report(model, views, folder / (name[:200] + ".html"))
+    for again in (True, False):
+        with Store(name[:40] + ".sqlite", create=again) as store:  # SQLite takes no paths over 512 bytes
+            assert store.results([]) == {}
+    assert not list(folder.glob("*.part"))
+print("done")
+"""
+
+
+def test_names_of_files_of_every_kind(tmp_path):
+    for name in NAMES.values():
+        folder = tmp_path / "below" / name
+        folder.mkdir(parents=True)
+        write_tables(folder)
+    assert run(["-c", LIBRARY, *NAMES.values()], tmp_path) == "done\n"
+
+
+@pytest.mark.slow
+def test_names_of_files_of_every_kind_in_a_locale_without_them(tmp_path):
+    for name in NAMES.values():
+        folder = tmp_path / "below" / name
+        folder.mkdir(parents=True)
+        write_tables(folder)
+    assert run(["-c", LIBRARY, *NAMES.values()], tmp_path, **LOCALES["C"]) == "done\n"
+
+
+COMMANDS = [("unicode", "C"), *((name, "usual") for name in NAMES if name != "unicode")]
+
+
+@pytest.mark.parametrize(
+    ("name", "locale"), [COMMANDS[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in COMMANDS[1:])]
+)
+def test_a_command_with_names_of_every_kind(tmp_path, name, locale):
+    folder = tmp_path / NAMES[name]
+    folder.mkdir()
+    paths = write_tables(folder, suffix=NAMES[name][:200])
+    (tmp_path / "temporary ü").mkdir()
+    words = ["-m", "manyview", "cluster", *FEW, "--out", str(folder / "out"), "--", *map(str, paths)]
+    run(words, tmp_path, TMPDIR=str(tmp_path / "temporary ü"), **LOCALES[locale])
+    check_answer(folder / "out")
+    assert os.listdir(tmp_path / "temporary ü") == []
+
+
+@pytest.mark.slow
+def test_relative_linked_and_on_another_file_system(tmp_path):
+    write_tables(tmp_path)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    other = Path("/dev/shm")
+    places = ["link", "link/below", "./dot/../out"]
+    if other.is_dir() and os.access(other, os.W_OK):
+        (tmp_path / "far").symlink_to(other / f"manyview-{os.getpid()}")
+        (tmp_path / "far").resolve().mkdir()
+        places.append("far")
+    (tmp_path / "dot").mkdir()
+    try:
+        for place in places:
+            run(["-m", "manyview", "cluster", "a.csv", "b.csv", *FEW, "--out", place], tmp_path)
+            check_answer_of_link = {name for name in os.listdir(tmp_path / place) if name != "below"}
+            assert check_answer_of_link == ANSWER
+        assert (tmp_path / "link").is_symlink()
+    finally:
+        if "far" in places:
+            for path in (tmp_path / "far").iterdir():
+                path.unlink()
+            (tmp_path / "far").resolve().rmdir()
+
+
+# As a user who may write nowhere but to the output. Root may write everywhere, so root becomes nobody first.
+NOWHERE = """
+import os, sys
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+for place in (os.environ.get("HOME", "/nonexistent"), os.environ["TMPDIR"], sys.path[-1]):
+    assert not os.access(place, os.W_OK), place
+sys.argv = ["manyview", *sys.argv[1:]]
+from manyview.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs users of POSIX")
+@pytest.mark.parametrize("home", ["read-only", "absent", None])
+def test_a_user_without_home_cache_and_temporary_files(tmp_path, home):
+    import shutil
+
+    folders = {name: tmp_path / name for name in ("packages", "read-only", "out")}
+    for folder in folders.values():
+        folder.mkdir()
+    source = Path(manyview.__file__).parent
+    shutil.copytree(source, folders["packages"] / "manyview", ignore=shutil.ignore_patterns("__pycache__"))
+    write_tables(tmp_path)
+    for folder in (folders["read-only"], *folders["packages"].rglob("*"), folders["packages"]):
+        folder.chmod(0o555 if folder.is_dir() else 0o444)
+    folders["out"].chmod(0o777)
+    for parent in tmp_path.parents[:2]:  # pytest keeps them to their owner
+        parent.chmod(parent.stat().st_mode | 0o011)
+    tmp_path.chmod(0o755)
+    try:
+        run(
+            ["-c", NOWHERE, "cluster", "a.csv", "b.csv", *FEW, "--out", "out"],
+            tmp_path,
+            HOME=None if home is None else str(tmp_path / home),
+            TMPDIR=str(folders["read-only"]),
+            PYTHONPATH=str(folders["packages"]),
+            PYTHONDONTWRITEBYTECODE="1",
+            XDG_CACHE_HOME=None,
+            NUMBA_CACHE_DIR=None,
+        )
+    finally:
+        for folder in (folders["packages"], *folders["packages"].rglob("*")):
+            if folder.is_dir():
+                folder.chmod(0o755)
+    check_answer(folders["out"])

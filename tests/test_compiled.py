@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+import manyview
+from manyview._compiled import njit
+
+
+def test_compiles_and_keeps_what_it_compiled():
+    double = njit(cache=True, nogil=True)(lambda x: 2 * x)
+    assert double(21) == 42
+    assert type(double._cache).__name__ == "FunctionCache"
+
+
+def test_other_errors_are_not_hidden(monkeypatch):
+    def refuse(**options):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(numba, "njit", refuse)
+    with pytest.raises(RuntimeError, match="something else"):
+        njit(cache=True)(lambda x: x)
+
+
+def test_a_package_without_any_folder_to_keep_kernels_in(tmp_path):
+    """Files stand where numba would make folders, so that this binds root, too."""
+    source = Path(manyview.__file__).parent
+    copy = tmp_path / "packages" / "manyview"
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").write_text("")
+    home = tmp_path / "home"
+    home.write_text("")
+    program = (
+        "from manyview.proximal import project_simplex; import numpy; print(project_simplex(numpy.array([[2.0, 0.0]])))"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "XDG"))}
+    environment |= {"HOME": str(home), "PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=200)
+    assert (done.stdout, done.stderr) == ("[[1. 0.]]\n", "")
