@@ -437,3 +437,8 @@ def test_cut_table():
     assert (cut.sample_ids.tolist(), cut.labels.tolist()) == (["a", "b", "c"], [0, 0, 1])
     with pytest.raises(ViewsError, match="view_sizes: only for one table, but there are 2 views: view0, view1"):
         cut_table(cut, 2)
+
+
+def test_names_in_the_representation_are_harmless():
+    views = Views([np.ones((2, 1)), np.ones((2, 1))], names=["\x1b[2J", "x" * 1000])
+    assert repr(views) == f"Views(2 samples; \\x1b[2J: 1, {'x' * 40}…{'x' * 38}: 1)"

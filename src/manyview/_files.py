@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 fcntl: ModuleType | None
 try:
@@ -201,6 +202,14 @@ def _write(file: BinaryIO, content: Content) -> None:
         content(file)
     else:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def quoting(texts: Iterable[object]) -> Literal[0, 1]:
+    """How :mod:`csv` has to quote these, so that every reader finds as many lines as were written.
+
+    Python 3.11 leaves a lone carriage return as it is, and many readers begin a new line there.
+    """
+    return csv.QUOTE_ALL if any("\r" in str(text) for text in texts) else csv.QUOTE_MINIMAL
 
 
 @contextmanager

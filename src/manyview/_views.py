@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from manyview._outer_join import join_frames
+from manyview._printable import one_line, shortened
 from manyview._values import has_ids, is_frame, is_lazy
 from manyview.exceptions import ViewsError
 
@@ -149,12 +150,12 @@ class Views:
     def __getitem__(self, key: int | str) -> Any:
         if isinstance(key, str):
             if key not in self.names:
-                raise KeyError(f"no view named {key!r}; there are {', '.join(self.names)}")
+                raise KeyError(one_line(f"no view named {key!r}; there are {', '.join(self.names)}"))
             key = self.names.index(key)
         return self.arrays[key]
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
+        sizes = ", ".join(f"{shortened(name)}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
         classes = "" if self.labels is None else f"; {len(np.unique(self.labels))} classes"
         missing = "" if self.present is None else f"; {1 - self.present.mean():.0%} missing"
         return f"Views({self.n_samples} samples; {sizes}{classes}{missing})"

@@ -10,34 +10,43 @@ from __future__ import annotations
 import sys
 import warnings
 
+from manyview._printable import one_line
+
 _OURS = ("manyview", "sklearn")
 
 
-class ViewsError(ValueError):
+class _Told(Exception):
+    """Tells names and values from files, which may be anything: on one line, nothing in it commands a terminal."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
+
+
+class ViewsError(_Told, ValueError):
     """The views cannot be clustered as given; the text names the view and what was found in it."""
 
 
-class FileFormatError(ValueError):
+class FileFormatError(_Told, ValueError):
     """A file is damaged, foreign or ambiguous; the text names the file and what was found in it."""
 
 
-class ModelFileError(ValueError):
+class ModelFileError(_Told, ValueError):
     """A model cannot be kept in a file, or a file is no model that can be loaded; the text says what was found."""
 
 
-class StoreError(ValueError):
+class StoreError(_Told, ValueError):
     """A file is no store of experiments, is in use, or holds results on other data; the text says which."""
 
 
-class DatasetError(OSError):
+class DatasetError(_Told, OSError):
     """A named dataset is neither in the cache nor to be had, or its checksum is wrong."""
 
 
-class SpecError(ValueError):
+class SpecError(_Told, ValueError):
     """An experiment is not described as it should be; the text names the file, the table and the key."""
 
 
-class PlotError(ValueError):
+class PlotError(_Told, ValueError):
     """There is nothing to draw, or it cannot be drawn; the text says what is missing and what has it."""
 
 
@@ -45,7 +54,7 @@ class MissingDependencyError(ImportError):
     """An optional part of manyview was asked for; the text says how to install it."""
 
 
-class EngineError(RuntimeError):
+class EngineError(_Told, RuntimeError):
     """The machines that do the work are gone, or cannot go on; the text says what happened and what to do."""
 
 

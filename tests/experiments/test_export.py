@@ -213,3 +213,14 @@ def test_a_page_without_results(made, row):
     assert "There are not enough results on shuffled rows to rank methods." in page
     assert "What did not run" not in page
     assert "Does the order" not in page
+
+
+def test_hostile_names_are_text(everything):
+    """A heading that ends its line, a tag, and a carriage return, which many readers take for the end of a line."""
+    everything["parts"][0]["title"] = "a\n# b <script>\x1b[2J"
+    page = to_markdown(everything, command="x")
+    assert "## a # b &lt;script>\\x1b[2J\n" in page
+    everything["parts"][0]["tables"][0]["dataset"] = "one\rtwo"
+    read = list(csv.DictReader(io.StringIO(to_csv(everything), newline="")))
+    assert "one\rtwo" in {line["dataset"] for line in read}
+    assert '"one\rtwo"' in to_csv(everything)

@@ -220,7 +220,7 @@ WRONG = {
     "kind": (TABLE.replace('"table"', '"tables"'), r"kind: expected one of table, sweep, .*; got 'tables'"),
     "text for a number": (TABLE.replace("seeds = 2", 'seeds = "2"'), r"seeds: expected a whole number, got '2'"),
     "true for a number": (TABLE.replace("seeds = 2", "seeds = true"), r"seeds: expected a whole number, got True"),
-    "no seed": (TABLE.replace("seeds = 2", "seeds = 0"), r"seeds: expected at least 1, got 0"),
+    "no seed": (TABLE.replace("seeds = 2", "seeds = 0"), r"seeds: expected 1 to 1000, got 0"),
     "estimator": (TABLE.replace('= "SFMC"\npar', '= "SMFC"\npar'), r"\[row 'SFMC'\] estimator: .* got 'SMFC'"),
     "parameter": (TABLE.replace("n_anchors", "n_anchor"), r"\[row 'SFMC'\] parameters: .* Did you mean 'n_anchors'\?"),
     "value": (
@@ -309,3 +309,23 @@ def test_no_such_spec(tmp_path):
 
 def test_scores_of_the_tables(paper):
     assert part(paper, "result1").scores == part(paper, "a-value").scores == SCORES
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a = " + b"[" * 5000, r"odd\.toml: not a TOML file: maximum recursion"),
+        (b"a = " + b"9" * 5000, r"odd\.toml: not a TOML file: Exceeds the limit"),
+        (b"a." * 5000 + b"a = 1", r"odd\.toml: not a TOML file: a line with more than 500 dots"),
+        (b"a = '\xff'", r"odd\.toml: not a TOML file, which is UTF-8"),
+        (b"title = 't'\nparts = ['nothing']", r"odd\.toml: no spec called 'nothing'"),
+        (
+            TABLE.replace("seeds = 2", "seeds = 100000000").encode(),
+            r"odd\.toml: seeds: expected 1 to 1000, got 100000000",
+        ),
+    ],
+)
+def test_a_file_made_to_break_the_parser(tmp_path, text, message):
+    (tmp_path / "odd.toml").write_bytes(text)
+    with pytest.raises(SpecError, match=message):
+        load_spec(tmp_path / "odd.toml")

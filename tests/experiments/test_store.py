@@ -3,6 +3,8 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import zlib
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -146,3 +148,46 @@ def test_a_store_of_a_newer_edition(store):
         newer.execute("PRAGMA user_version = 7")
     with pytest.raises(StoreError, match="newer manyview: edition 7"):
         Store(store.path)
+
+
+@pytest.fixture
+def spoilt(tmp_path):
+    """A function: a store after some SQL."""
+
+    def spoil(*statements, values=()):
+        path = tmp_path / "spoilt.db"
+        Store(path, create=True).close()
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement, values if "?" in statement else ())
+        return path
+
+    return spoil
+
+
+def test_a_store_that_computes_is_refused(spoilt):
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, '{}' AS facts FROM n"
+    path = spoilt("DROP TABLE runs", f"CREATE VIEW runs AS {endless}")
+    with pytest.raises(StoreError, match=r"spoilt\.db is not a store of experiments: 'runs' is no table of values"):
+        Store(path)
+
+
+def test_a_column_that_computes_is_refused(spoilt):
+    path = spoilt("DROP TABLE runs", "CREATE TABLE runs (id INTEGER PRIMARY KEY, facts AS (hex(zeroblob(9))))")
+    with pytest.raises(StoreError, match=r"'runs' is no table of values"):
+        Store(path)
+
+
+@pytest.mark.parametrize("packed", [b"not packed", zlib.compress(b"no array"), zlib.compress(bytes(2**29), 1)])
+def test_an_array_that_is_none(spoilt, packed):
+    path = spoilt("INSERT INTO datasets VALUES ('a', 'b', '[]', 1, ?)", values=(packed,))
+    with (
+        Store(path) as store,
+        pytest.raises(StoreError, match=r"spoilt\.db is damaged, or was not written by manyview"),
+    ):
+        store.datasets()
+
+
+def test_facts_that_are_no_json(spoilt):
+    with Store(spoilt("INSERT INTO runs (facts) VALUES ('{')")) as store, pytest.raises(StoreError, match="is damaged"):
+        store.runs()

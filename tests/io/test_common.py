@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.io._common import checked_csr
+from manyview.exceptions import FileFormatError
+from manyview.io._common import checked_csr, reading, text_array
 
 
 @pytest.mark.parametrize(
@@ -18,3 +21,22 @@ def test_index_pointers_must_not_decrease(indptr):
     matrix.indptr = np.array(indptr, dtype=np.int64)
     with pytest.raises(ValueError, match=r"index pointers must not decrease|indptr"):
         checked_csr(matrix, "file", 10**9)
+
+
+def test_a_sparse_matrix_of_empty_rows_takes_no_memory():
+    """200 bytes of a file can announce 2**40 rows; each would take an index pointer."""
+    with pytest.raises(FileFormatError, match=r"a\.mtx: announces a sparse matrix of 1,099,511,627,776 x 3 with 0"):
+        checked_csr(sp.coo_array((2**40, 3)), "a.mtx", 2**50)
+
+
+def test_one_long_text_among_short_ones():
+    """In an array each takes as many bytes as the longest: 100 KB become 20 GB."""
+    with pytest.raises(FileFormatError, match=r"a\.csv: .* one of 100,000 characters among 50,001: 'zz.*zz'. Shorten"):
+        text_array(["a"] * 50_000 + ["z" * 100_000], "a.csv")
+    assert text_array(["a", "z" * 100_000], "a.csv").dtype == "<U100000"
+
+
+def test_numbers_without_sense_are_no_warnings(tmp_path):
+    with warnings.catch_warnings(), reading(tmp_path, "numbers"):
+        warnings.simplefilter("error")
+        np.array([np.nan, 1e300]).astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from manyview._memory import peak_memory, reset_peak
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
 from manyview.io._labels import as_labels
@@ -134,3 +135,14 @@ def test_text_with_one_class_per_line(tmp_path, views):
         (tmp_path / "y.txt").write_bytes(content)
         with pytest.raises(FileFormatError, match=rf"y\.txt: {error}"):
             read_views(tmp_path / "a.npy", labels=tmp_path / "y.txt")
+
+
+def test_a_long_line_of_text_is_no_number(tmp_path):
+    """NumPy takes hundreds of times its size to find that out."""
+    (tmp_path / "labels.txt").write_text("a\n" + "9" * 10**6)
+    np.save(tmp_path / "a.npy", np.ones((2, 3)))
+    reset_peak()
+    before = peak_memory()
+    found = read_views(tmp_path / "a.npy", labels=tmp_path / "labels.txt")
+    assert found.labels.tolist() == ["a", "9" * 10**6]
+    assert before is None or peak_memory() - before < 150 * 2**20

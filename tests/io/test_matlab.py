@@ -389,3 +389,26 @@ def test_changed_bytes_are_an_error_or_views(tmp_path, whole_files, kind, change
         assert "changed.mat" in str(error)  # noqa: PT017
     else:
         assert all(array.shape[0] == found.n_samples for array in found)
+
+
+def test_v4_that_announces_more_than_the_file(tmp_path):
+    """Python takes memory for all that a file is asked for, even if it is not there."""
+    path = tmp_path / "old.mat"
+    path.write_bytes(struct.pack("<5i", 0, 2**31 - 1, 2**10, 0, 2) + b"X\0" + bytes(96))
+    with pytest.raises(FileFormatError, match=r"old\.mat: cannot be read as a MATLAB file") as error:
+        read_views(path)
+    assert not isinstance(error.value.__cause__, MemoryError)
+
+
+def test_v73_texts_of_any_length_are_no_cell(save_mat73, views):
+    h5py = pytest.importorskip("h5py")
+    path = save_mat73(X=views[0])
+    with h5py.File(path, "r+") as file:
+        file["names"] = ["one", "two"]
+    assert read_views(path).n_features == (4,)
+
+
+def test_v5_cell_with_one_long_name(save_mat, cell):
+    names = cell(["z" * 60_000] + ["a"] * 5000)
+    with pytest.raises(FileFormatError, match=r"data\.mat: .* one of 60,000 characters among 5,001"):
+        read_views(save_mat(X=np.ones((5001, 2)), y=names))

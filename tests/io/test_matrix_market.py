@@ -59,12 +59,12 @@ BAD = {
         "%%MatrixMarket matrix array real general\n1000000 1000000\n1\n",
         "more than the file can hold",
     ),
-    "huge rows": (HEAD + "1000000000000000 3 1\n1 1 1\n", "would take"),
+    "huge rows": (HEAD + "1000000000000000 3 1\n1 1 1\n", "more than 16 rows or columns for each entry"),
     "cut short": (HEAD + "3 3 3\n1 1 1\n2 2 2\n", "announces 3 entries"),
     "cut within an exponent": (HEAD + "3 3 1\n1 1 2.5E-", "damaged"),
     "too many": (HEAD + "3 3 1\n1 1 1\n2 2 2\n", "holds more"),
-    "out of range": (HEAD + "3 3 1\n4 1 1\n", "damaged"),
-    "zero index": (HEAD + "3 3 1\n0 1 1\n", "damaged"),
+    "out of range": (HEAD + "3 3 1\n4 1 1\n", "found one outside"),
+    "zero index": (HEAD + "3 3 1\n0 1 1\n", "found one outside"),
     "fraction": (HEAD + "3 3 1\n1.5 1 1\n", "expected whole numbers"),
     "text": (HEAD + "3 3 1\n1 1 one\n", "damaged"),
     "not square": ("%%MatrixMarket matrix coordinate real symmetric\n3 2 1\n1 1 1\n", "not square"),
@@ -84,3 +84,18 @@ def test_gzip_that_is_none(tmp_path):
     (tmp_path / "bad.mtx.gz").write_text(HEAD)
     with pytest.raises(FileFormatError, match=r"bad\.mtx\.gz: cannot be read as a Matrix Market file"):
         read_views(tmp_path / "bad.mtx.gz")
+
+
+@pytest.mark.parametrize("filling", ["%\n", " "])
+def test_text_without_end_is_not_read_to_its_end(tmp_path, filling):
+    """A few deflated bytes unfold to any number of comments, or to a line that fills the memory."""
+    path = tmp_path / "bomb.mtx.gz"
+    path.write_bytes(gzip.compress((HEAD + "3 3 1\n" + filling * 2**22).encode()))
+    with pytest.raises(FileFormatError, match=r"bomb\.mtx\.gz: .*more text than 1 entries need"):
+        read_views(path)
+
+
+def test_whole_numbers_beyond_64_bits(tmp_path):
+    (tmp_path / "a.mtx").write_text(HEAD.replace("real", "integer") + "3 3 1\n1 1 1e300\n")
+    with pytest.raises(FileFormatError, match=r"a\.mtx: expected whole numbers of 64 bits, found 1e\+300"):
+        read_views(tmp_path / "a.mtx")

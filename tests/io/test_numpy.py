@@ -104,3 +104,14 @@ def test_a_file_cut_anywhere_is_an_error(tmp_path, views, labels, kind, share):
     cut.write_bytes(content[: int(share * len(content))])
     with pytest.raises(FileFormatError, match=f"cut{kind}"):
         read_views(cut)
+
+
+@pytest.mark.parametrize(("descr", "shape"), [("<U0", "(1099511627776,)"), ("|S0", "(6, 6)"), ("<f8", "(-1, -4)")])
+def test_sizes_that_no_array_has(tmp_path, descr, shape):
+    """Texts without length take no bytes however many there are, and two negative sides have a product like others."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    data = bytes(32) if descr == "<f8" else b""
+    path = tmp_path / "odd.npy"
+    path.write_bytes(b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header + data)
+    with pytest.raises(FileFormatError, match=r"odd\.npy: the header announces shape .* which is no array"):
+        read_views(path)

@@ -549,3 +549,16 @@ def test_without_dask(tmp_path, monkeypatch):
         MissingDependencyError, match=r'Opening views as Dask arrays needs no_such_dask: pip install "manyview\[dask\]"'
     ):
         open_views({"a": tmp_path / "a.npy"})
+
+
+def test_zarr_that_announces_more_chunks_than_anyone_has(tmp_path):
+    zarr.create_array(str(tmp_path / "a.zarr"), shape=(2**50, 3), chunks=(2, 3), dtype="f8")
+    with pytest.raises(
+        FileFormatError, match=r"a\.zarr: announces 1,125,899,906,842,624 rows in chunks of 2; more than"
+    ):
+        open_views({"a": tmp_path / "a.zarr"})
+    zarr.create_array(str(tmp_path / "b.zarr"), shape=(2**50, 3), chunks=(2**40, 3), dtype="f8")
+    with pytest.raises(
+        FileFormatError, match=r"b\.zarr: announces .* more than 1,048,576 blocks .* larger block_rows="
+    ):
+        open_views({"b": tmp_path / "b.zarr"})

@@ -203,3 +203,27 @@ def test_counted_names_are_names(put, text):
 def test_quotes_byte_order_mark_and_trailing_lines(tmp_path):
     (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbf"id","a,b"\r\n"x, y",1\r\nz,2\r\n\r\n')
     assert list(read_views(tmp_path / "a.csv").sample_ids) == ["x, y", "z"]
+
+
+def test_parquet_with_lists(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": [1.0, 2.0], "b": [[1, 2], [3]]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match=r"a\.parquet: .* 1 column\(s\) hold lists or records: 'b'"):
+        read_views(tmp_path / "a.parquet")
+
+
+def test_parquet_with_one_long_text_in_every_row(tmp_path):
+    """The text is stored once, 100 KB; in memory it would be there 2,000 times."""
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": np.arange(2000.0), "label": ["z" * 100_000] * 2000}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match=r"a\.parquet: would take 800,032,000 bytes"):
+        read_views(tmp_path / "a.parquet", max_bytes=2**20)
+
+
+def test_parquet_with_text_that_is_no_text(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    bad = pyarrow.array([b"\xff\xfe", b"a"]).view(pyarrow.string())
+    parquet.write_table(pyarrow.table({"label": bad, "a": [1.0, 2.0]}), tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match=r"a\.parquet: cannot be read as parquet; .*UTF8"):
+        read_views(tmp_path / "a.parquet")

@@ -13,8 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from manyview._printable import one_line
 from manyview.cli._signals import Stop, stopped_by_signals
-from manyview.cli._text import printable
 
 BAD_INPUT = 2
 INTERNAL = 1
@@ -85,7 +85,7 @@ class Program(TyperGroup):
 
 def say(text: str) -> None:
     """Print one line on stderr, as everything that is no result."""
-    print(f"manyview: {printable(text)}", file=sys.stderr)
+    print(f"manyview: {one_line(text)}", file=sys.stderr)
 
 
 def is_bad_input(error: BaseException) -> bool:

@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from manyview._files import Content, write_folder
+from manyview._files import Content, quoting, write_folder
 from manyview.cli._output import read_document, to_json
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def write_labels(file: BinaryIO, model: Any, views: Views) -> None:
     confidence = getattr(model, "confidence_", None)
     shares = [""] * views.n_samples if confidence is None else _four_digits(confidence)
     text = TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
-    # Python 3.11 leaves a lone carriage return as it is, and many readers begin a new line there.
-    has_return = "\r" in "".join(map(str, ids))
-    table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
+    table = csv.writer(text, lineterminator="\n", quoting=quoting(ids))
     table.writerow(["sample", "cluster", "confidence"])
     table.writerows(zip(ids, model.labels_.tolist(), shares, strict=True))
     text.detach()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from manyview._files import quoting
 from manyview.experiments._model import CellResult, Spec
 from manyview.metrics import SCORES
 
@@ -29,7 +30,8 @@ def runs_csv(comparison: Mapping[str, Any]) -> str:
         Comma-separated values with a header; scores are empty where no classes are known.
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n", extrasaction="ignore")
+    reasons = (run["reason"] for method in comparison["methods"] for run in method["runs"])
+    writer = csv.DictWriter(text, FIELDS, lineterminator="\n", extrasaction="ignore", quoting=quoting(reasons))
     writer.writeheader()
     for method in comparison["methods"]:
         for run in method["runs"]:
@@ -56,7 +58,7 @@ def labels_csv(
     if samples is None:
         samples = np.arange(len(next(iter(columns.values()), ())))
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", quoting=quoting(samples.tolist()))
     writer.writerow(["sample", *columns])
     writer.writerows(zip(samples.tolist(), *(column.tolist() for column in columns.values()), strict=bool(columns)))
     return text.getvalue()

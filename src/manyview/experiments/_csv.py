@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from manyview._files import quoting
 from manyview.experiments._tables import COLUMNS
 
 FIELDS = (
@@ -37,12 +38,16 @@ def to_csv(summary: Mapping[str, Any]) -> str:
     >>> print(to_csv(summarise(Spec("empty", "Nothing yet", ()), {}, {}, [])))
     part,dataset,row,axis,value,protocol,score,mean,std,runs,seconds,peak_bytes,status,reason
     """
+    lines = [
+        {"part": part["name"], **line}
+        for part in summary["parts"]
+        for line in (*_of_tables(part), *_of_curves(part), *_of_growth(part))
+    ]
     text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    values = (value for line in lines for value in line.values())
+    writer = csv.DictWriter(text, FIELDS, lineterminator="\n", quoting=quoting(values))
     writer.writeheader()
-    for part in summary["parts"]:
-        for line in (*_of_tables(part), *_of_curves(part), *_of_growth(part)):
-            writer.writerow({"part": part["name"], **line})
+    writer.writerows(lines)
     return text.getvalue()
 
 

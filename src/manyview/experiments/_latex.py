@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from manyview._printable import one_line
 from manyview.experiments.wording import (
     COLUMN_NAMES,
     STATUS_NAMES,
@@ -20,13 +21,13 @@ _SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"},
-    **{"±": r"$\pm$", "²": r"$^2$", "·": r"$\cdot$", "×": r"$\times$", "–": "--", "\n": " "},
+    **{"±": r"$\pm$", "²": r"$^2$", "·": r"$\cdot$", "×": r"$\times$", "–": "--"},
 }
 
 
 def escape(text: str) -> str:
     """The text as LaTeX prints it."""
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    return "".join(_SPECIAL.get(character, character) for character in one_line(text))
 
 
 def to_latex(summary: Mapping[str, Any], scores: Sequence[str] = ("acc", "nmi")) -> str:
@@ -113,4 +114,4 @@ def _caption(part: Mapping[str, Any], table: Mapping[str, Any], columns: Sequenc
 
 def _label(text: str) -> str:
     """The text as a key, in which LaTeX allows few characters."""
-    return "".join(character if character.isascii() and character.isalnum() else "-" for character in text)
+    return "".join(character if character.isascii() and character.isalnum() else "-" for character in one_line(text))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from manyview._memory import gib
-from manyview.experiments._markdown_parts import markdown_table
+from manyview.experiments._markdown_parts import escape, markdown_table
 from manyview.experiments.statistics import ALPHA
 from manyview.experiments.wording import number, probability, verdict
 from manyview.metrics import SCORE_TITLES
@@ -50,8 +50,8 @@ def ranking_section(ranking: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield (
             f"Mean rank by {SCORE_TITLES[ranking['score']]} on shuffled rows; 1 is the best. Compared: {len(methods)} "
-            f"methods on {', '.join(datasets)}. Equal scores share their ranks. A method that ran out of memory or "
-            "time, or failed, has the last rank there."
+            f"methods on {escape(', '.join(datasets))}. Equal scores share their ranks. A method that ran out of "
+            "memory or time, or failed, has the last rank there."
         )
         yield markdown_table(
             ["method", "mean rank", *datasets],
@@ -73,7 +73,7 @@ def ranking_section(ranking: Mapping[str, Any]) -> Iterator[str]:
         left_out.setdefault(reason, []).append(name)
     if left_out:
         yield "Not in the ranking:\n\n" + "\n".join(
-            f"- {', '.join(names)}: {reason}" for reason, names in left_out.items()
+            f"- {escape(', '.join(names))}: {escape(reason)}" for reason, names in left_out.items()
         )
 
 
@@ -113,7 +113,7 @@ def _tests(ranking: Mapping[str, Any]) -> str:
     )
     if not ranking["groups"]:
         return f"{text}; here all differ."
-    return f"{text}:\n\n" + "\n".join(f"- {', '.join(group)}" for group in ranking["groups"])
+    return f"{text}:\n\n" + "\n".join(f"- {escape(', '.join(group))}" for group in ranking["groups"])
 
 
 def _is(p_value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from manyview._printable import one_line
 from manyview.experiments._model import DONE
 from manyview.experiments.wording import (
     COLUMN_NAMES,
@@ -23,21 +24,21 @@ GLANCE = ("acc", "nmi")
 
 def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table with a head and lines of cells."""
-    rows = [head, ["---"] * len(head), *([escape(cell) for cell in line] for line in lines)]
+    rows = [list(map(escape, head)), ["---"] * len(head), *([escape(cell) for cell in line] for line in lines)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def escape(text: str) -> str:
     """The text in one line, without what Markdown would take for a column or a tag."""
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    return one_line(text).replace("|", "\\|").replace("<", "&lt;")
 
 
 def part_sections(part: Mapping[str, Any]) -> Iterator[str]:
     """A heading, and what the part has; pictures are not for this page."""
     content = [*_tables(part), *_curves(part), *_growth(part)]
     if content:
-        yield f"## {part['title']}"
-        yield f"`{part['name']}`: {part['source']}." + (f" {part['note']}" if part["note"] else "")
+        yield f"## {escape(part['title'])}"
+        yield escape(f"`{part['name']}`: {part['source']}." + (f" {part['note']}" if part["note"] else ""))
         yield from content
 
 
@@ -45,7 +46,7 @@ def _tables(part: Mapping[str, Any]) -> Iterator[str]:
     scores = [score for score in GLANCE if score in part["scores"]]
     for table in part.get("tables", ()):
         columns = columns_of(table)
-        yield f"### {title_of(table)}"
+        yield f"### {escape(title_of(table))}"
         yield markdown_table(
             ["method", *(f"{SCORE_TITLES[score]}, {COLUMN_NAMES[column]}" for score in scores for column in columns)],
             [
@@ -56,7 +57,7 @@ def _tables(part: Mapping[str, Any]) -> Iterator[str]:
                 for row in table["rows"]
             ],
         )
-        notes = [f"- {row['name']}: {row['note']}" for row in table["rows"] if row["note"]]
+        notes = [f"- {escape(row['name'])}: {escape(row['note'])}" for row in table["rows"] if row["note"]]
         if notes:
             yield "\n".join(notes)
 
@@ -81,9 +82,9 @@ def _curves(part: Mapping[str, Any]) -> Iterator[str]:
     for curve in part.get("curves", ()):
         by_row.setdefault((curve["dataset"], curve["row"]), []).append(curve)
     for (dataset, row), curves in by_row.items():
-        yield f"### {row} on {dataset}"
+        yield f"### {escape(row)} on {escape(dataset)}"
         if dataset in part["stated"]:
-            yield f"The paper says: best at {part['axis']['label']} = {part['stated'][dataset]:g}."
+            yield f"The paper says: best at {escape(part['axis']['label'])} = {part['stated'][dataset]:g}."
         at = [{point["x"]: point for point in curve["points"]} for curve in curves]
         yield markdown_table(
             [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,17 +38,27 @@ def graph_pictures(model: Any, views: Views, classes: np.ndarray) -> dict[str, n
     -------
     dict of ndarray
         Images with values from 0 to 1, by the name of the view; the learned one is called "learned", and the one that
-        clusters are read off "components", where these two differ.
+        clusters are read off "components", where these two differ. A view of such a name is called "learned (view)".
     """
     anchors = model.anchor_indices_
     graphs = {}
     for name, view in zip(views.names, views.arrays, strict=True):
         scaled = SCALERS["max"](view)
-        graphs[name] = bipartite_graph(scaled, scaled[anchors], min(_NEIGHBORS, len(anchors) - 1))
+        graphs[_name_of(name, views.names)] = bipartite_graph(
+            scaled, scaled[anchors], min(_NEIGHBORS, len(anchors) - 1)
+        )
     graphs[LEARNED] = model.consensus_graph_
     if hasattr(model, "component_graph_"):
         graphs[COMPONENTS] = model.component_graph_
     return {name: _picture(sp.coo_array(graph), classes, classes[anchors]) for name, graph in graphs.items()}
+
+
+def _name_of(view: str, views: Sequence[str]) -> str:
+    """The name of the picture of a view: its own, if that is not the name of another picture."""
+    name = view
+    while name in (LEARNED, COMPONENTS) or (name != view and name in views):
+        name += " (view)"
+    return name
 
 
 def _picture(graph: sp.coo_array, row_classes: np.ndarray, column_classes: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -28,6 +29,7 @@ from manyview.metrics import SCORES
 _BUNDLED = resources.files("manyview.experiments") / "specs"
 _METHODS = {method.name: method for method in available_methods()}
 _RUNNERS_OWN = ("n_clusters", "random_state", "n_jobs", "view_sizes", "verbose")
+_MOST_SEEDS = 1000
 _GENERATE = (*signature(make_multiview).parameters, "dtype", "sorted")
 
 
@@ -84,17 +86,29 @@ def load_spec(name_or_path: str | os.PathLike[str]) -> Spec:
     file = _find(name, Path())
     table = _open(file)
     stem = file.name.removesuffix(".toml")
-    names = table.choices("parts", None, None)
-    if names is None:
-        part = _part(stem, table)
-        return Spec(stem, part.title, (part,))
-    title = table.take("title", str)
-    table.finish()
-    folder = Path(name).parent if _is_path(name) else Path()
-    files = [_find(part, folder) for part in names]
-    parts = tuple(_part(found.name.removesuffix(".toml"), _open(found)) for found in files)
-    _check_sources(file.name, parts)
-    return Spec(stem, title, parts)
+    with _naming(file.name):
+        names = table.choices("parts", None, None)
+        if names is None:
+            part = _part(stem, table)
+            return Spec(stem, part.title, (part,))
+        title = table.take("title", str)
+        table.finish()
+        folder = Path(name).parent if _is_path(name) else Path()
+        files = [_find(part, folder) for part in names]
+        parts = tuple(_part(found.name.removesuffix(".toml"), _open(found)) for found in files)
+        _check_sources(file.name, parts)
+        return Spec(stem, title, parts)
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Name the file that was asked for also where the mistake shows in one that it takes something from."""
+    try:
+        yield
+    except SpecError as error:
+        if str(error).startswith(f"{file}: "):
+            raise
+        raise SpecError(f"{file}: {error}") from error
 
 
 def available_specs() -> tuple[tuple[str, str], ...]:
@@ -131,7 +145,11 @@ def _find(name: str, folder: Path) -> Traversable:
 
 
 def _open(file: Traversable) -> Table:
-    return parse(file.read_text(encoding="utf-8"), file.name)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{file.name}: not a TOML file, which is UTF-8: {error}") from error
+    return parse(text, file.name)
 
 
 # A part -----------------------------------------------------------------------------------------------------------
@@ -144,8 +162,8 @@ def _part(name: str, table: Table) -> Part:
     scores = table.choices("scores", SCORES, ())
     alone, time_limit = table.take("alone", bool, False), table.take("time_limit", float, None)
     seeds = range(table.take("seeds", int))
-    if not seeds:
-        raise table.error("seeds", f"expected at least 1, got {seeds.stop}.")
+    if not 1 <= seeds.stop <= _MOST_SEEDS:
+        raise table.error("seeds", f"expected 1 to {_MOST_SEEDS}, got {seeds.stop}.")
     lines = _lines(table)
     for line in lines:
         for key in ("per_dataset", "preset", "each_view", "protocols") if kind == "growth" else ("axes",):
@@ -331,7 +349,7 @@ def _expand(line: _Line, dataset: Dataset) -> Iterator[Row]:
     per_dataset = {dataset.name: given} if given else {}
     views: list[int | None] = list(range(_n_views(line, dataset))) if line.each_view else [None]
     for view in views:
-        name = line.name if view is None else line.name.format(view=view + 1)
+        name = line.name if view is None else line.name.replace("{view}", str(view + 1))
         yield Row(name, line.estimator, line.parameters, per_dataset, view, line.note)
 
 

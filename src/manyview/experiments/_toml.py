@@ -17,6 +17,7 @@ _KINDS = {
     list: "a list",
     dict: "a table",
 }
+_MOST_DOTS = 500  # the parser keeps every beginning of a dotted key
 _REQUIRED: Any = object()
 
 
@@ -128,9 +129,11 @@ class Table:
 
 def parse(text: str, file: str) -> Table:
     """Return a TOML file as a table."""
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise SpecError(f"{file}: not a TOML file: a line with more than {_MOST_DOTS} dots.")
     try:
         return Table(tomllib.loads(text), file)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of numbers and nesting that Python refuses
         raise SpecError(f"{file}: not a TOML file: {error}") from error
 
 

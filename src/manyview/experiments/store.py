@@ -19,6 +19,7 @@ import numpy as np
 
 from manyview.exceptions import StoreError
 from manyview.experiments._model import Cell, CellResult, DatasetFacts
+from manyview.io._numpy import read_header
 
 # SQLite keeps these two numbers at the head of the file: whose it is, and which edition of the tables it has.
 _APPLICATION = 0x6D767870
@@ -59,6 +60,8 @@ CREATE TABLE starts (
     started TEXT NOT NULL
 ) STRICT;
 """
+_MOST_BYTES = 2**28  # of an array: labels of so many samples, or half as many if there are more than 256 clusters
+_CHUNK = 2**16
 _MOST_VARIABLES = 500  # in one SQL statement
 
 
@@ -98,7 +101,7 @@ class Store:
             raise StoreError(f"no store at {self.path}. To make one: manyview experiments run SPEC --store {self.path}")
         try:
             self._connection = _connect(self.path, create)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of SQLite's text about a damaged file
             raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from error
 
     def __enter__(self) -> Store:
@@ -206,10 +209,24 @@ class Store:
             )
         return known is not None
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn whatever a damaged file leads to into one error: as its values, that may be anything."""
+        try:
+            yield
+        except Exception as error:
+            raise StoreError(
+                f"{self.path} is damaged, or was not written by manyview. ({type(error).__name__}: {error})"
+            ) from error
+
     def results(self, keys: Iterable[str]) -> dict[str, CellResult]:
         """How these cells ended, by key; cells that have not been run are not there."""
+        with self._reading():
+            return self._results(list(keys))
+
+    def _results(self, keys: list[str]) -> dict[str, CellResult]:
         found: dict[str, CellResult] = {}
-        for some in _batches(list(keys)):
+        for some in _batches(keys):
             marks = ", ".join("?" * len(some))
             rows = self._connection.execute(
                 f"SELECT key, status, reason, labels, seconds, peak_bytes, run FROM cells WHERE key IN ({marks})", some
@@ -227,17 +244,20 @@ class Store:
 
     def datasets(self) -> dict[str, DatasetFacts]:
         """All datasets that something was run on, by name."""
-        rows = self._connection.execute("SELECT name, fingerprint, views, sorted_by_class, classes FROM datasets")
-        return {row[0]: _dataset(*row) for row in rows}
+        with self._reading():
+            rows = self._connection.execute("SELECT name, fingerprint, views, sorted_by_class, classes FROM datasets")
+            return {row[0]: _dataset(*row) for row in rows}
 
     def runs(self) -> list[dict[str, Any]]:
         """What each run was made with, the first first."""
-        rows = self._connection.execute("SELECT id, facts FROM runs ORDER BY id")
-        return [{"id": number, **json.loads(facts)} for number, facts in rows]
+        with self._reading():
+            rows = self._connection.execute("SELECT id, facts FROM runs ORDER BY id")
+            return [{"id": number, **json.loads(facts)} for number, facts in rows]
 
     def starts(self) -> list[tuple[str, int, str]]:
         """Key, run and time of every start of a cell, the first first."""
-        return self._connection.execute("SELECT key, run, started FROM starts ORDER BY rowid").fetchall()
+        with self._reading():
+            return self._connection.execute("SELECT key, run, started FROM starts ORDER BY rowid").fetchall()
 
 
 def _connect(path: Path, create: bool) -> sqlite3.Connection:
@@ -291,6 +311,13 @@ def _check_kind(connection: sqlite3.Connection, path: Path, may_be_empty: bool) 
     edition = connection.execute("PRAGMA user_version").fetchone()[0]
     if edition > _EDITION:
         raise StoreError(f"{path} was made by a newer manyview: edition {edition} of the tables, not {_EDITION}.")
+    # What is computed when it is asked for, a view or a column, could take any time and memory.
+    computed = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%' UNION "
+        "SELECT m.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' AND c.hidden"
+    ).fetchone()
+    if computed is not None:
+        raise StoreError(f"{path} is not a store of experiments: {computed[0]!r} is no table of values.")
 
 
 def _now() -> str:
@@ -328,4 +355,14 @@ def _pack(array: np.ndarray) -> bytes:
 
 
 def _unpack(packed: bytes) -> np.ndarray:
-    return np.load(io.BytesIO(zlib.decompress(packed)), allow_pickle=False)
+    """The array, after counting its bytes: a few that are packed can unfold to any number."""
+    inflate, n_bytes, rest = zlib.decompressobj(), 0, packed
+    while rest and not inflate.eof:
+        n_bytes += len(inflate.decompress(rest, _CHUNK))
+        rest = inflate.unconsumed_tail
+        if n_bytes > _MOST_BYTES:
+            raise ValueError(f"an array of more than {_MOST_BYTES:,} bytes")
+    stream = io.BytesIO(zlib.decompress(packed))
+    read_header(stream, n_bytes, "an array")
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)

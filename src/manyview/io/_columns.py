@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part
+from manyview.io._common import Options, Part, text_array
 from manyview.io._tables import Table, listed, load_table
 from manyview.io._variables import plain_key
 
@@ -94,7 +94,7 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
         return None
     values = table.frame[column]
     _check_complete(table, column, "an id")
-    ids = np.array([str(value) for value in values], dtype=str)
+    ids = text_array([str(value) for value in values], table.path)
     kinds, first, counts = np.unique(ids, return_index=True, return_counts=True)
     if len(kinds) < len(ids):
         repeated = np.flatnonzero(counts > 1)
@@ -109,7 +109,7 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
 def _labels(table: Table, column: int) -> np.ndarray:
     _check_complete(table, column, "a class")
     values = _as_read(table.frame[column])
-    return _as_numpy(values) if _is_numeric(values) else np.array([str(value) for value in values])
+    return _as_numpy(values) if _is_numeric(values) else text_array([str(value) for value in values], table.path)
 
 
 def _check_complete(table: Table, column: int, what: str) -> None:

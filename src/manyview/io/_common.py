@@ -7,7 +7,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from manyview._printable import shortened
 from manyview.exceptions import FileFormatError, MissingDependencyError
 
 DEFLATE_RATIO = 1032
 """The most bytes that one byte of a deflate stream (zip, gzip, MATLAB, HDF5) can unfold to."""
+
+# A small file may announce a large matrix without entries, and hold a long text among short ones. Beyond these sizes,
+# memory has to be in proportion to the file.
+_FREE_POINTERS = 2**21
+_POINTERS_PER_ENTRY = 16
+_FREE_CHARACTERS = 2**22
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,8 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     *outside* this block: a missing permission is not a damaged file.
     """
     try:
-        yield
+        with np.errstate(all="ignore"):  # numbers that make no sense are found by the checks, not by warnings
+            yield
     except (FileFormatError, MissingDependencyError):
         raise
     except Exception as error:
@@ -90,6 +98,12 @@ def checked_csr(matrix: Any, source: object, max_bytes: int) -> sp.csr_array:
     SciPy's compiled code trusts the indices: one that is out of range reads memory which is not ours.
     """
     # An index pointer per row, and per column once it is transposed, is allocated even for an empty matrix.
+    if max(matrix.shape) > max(_FREE_POINTERS, _POINTERS_PER_ENTRY * matrix.nnz):
+        raise FileFormatError(
+            f"{source}: announces a sparse matrix of {matrix.shape[0]:,} x {matrix.shape[1]:,} with {matrix.nnz:,} "
+            f"entries; more than {_POINTERS_PER_ENTRY} rows or columns for each entry are not read. Leave out empty "
+            "ones."
+        )
     check_size(source, 8 * max(matrix.shape), max_bytes)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
@@ -97,6 +111,17 @@ def checked_csr(matrix: Any, source: object, max_bytes: int) -> sp.csr_array:
         if (matrix.indptr[:-1] > matrix.indptr[1:]).any():
             raise ValueError("index pointers must not decrease")
     return sp.csr_array(matrix)
+
+
+def text_array(texts: Sequence[str], source: object) -> np.ndarray:
+    """Texts, such as ids or classes, as an array, in which each takes as many bytes as the longest."""
+    longest = max(map(len, texts), default=0)
+    if len(texts) * longest > _FREE_CHARACTERS + 2 * sum(map(len, texts)):
+        raise FileFormatError(
+            f"{source}: expected ids or classes of about the same length, found one of {longest:,} characters among "
+            f"{len(texts):,}: {shortened(max(texts, key=len))!r}. Shorten it."
+        )
+    return np.array(texts, dtype=str)
 
 
 def is_matrix(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, is_matrix, reading
+from manyview.io._common import Options, Part, is_matrix, reading, text_array
 from manyview.io._variables import Cell, Variables, describe, plain_key
 
 # fmt: off
@@ -20,6 +20,8 @@ LABEL_KEYS = frozenset({
 # fmt: on
 """What authors call their labels, as `plain_key` spells it."""
 
+_LONGEST_NUMBER = 64  # characters
+
 
 def read_text_labels(path: Path, _: Options) -> Part:
     """Read one class per line: whole numbers, or else names."""
@@ -28,7 +30,9 @@ def read_text_labels(path: Path, _: Options) -> Part:
     if not all(lines):
         at = lines.index("") + 1
         raise FileFormatError(f"{path}: line {at} is empty; expected labels, one class per line.")
-    names = np.array(lines)
+    names = text_array(lines, path)
+    if names.dtype.itemsize > _LONGEST_NUMBER * np.dtype("U1").itemsize:  # to convert it would take memory in vain
+        return Part(str(path), labels=names)
     try:
         numbers = _whole_numbers(names.astype(np.float64))
     except ValueError:
@@ -57,7 +61,7 @@ def find_labels(
     if labels_key is not None and labels_key not in variables:
         raise FileFormatError(f"{path}: has no variable {labels_key!r} (labels_key). It holds {describe(variables)}.")
     named = [key for key in variables if is_label_key(key)] if labels_key is None else [labels_key]
-    read = {key: as_labels(variables[key]) for key in named}
+    read = {key: as_labels(variables[key], path) for key in named}
     candidates = {key: labels for key, labels in read.items() if labels is not None}
     if labels_key is not None and not candidates:
         raise FileFormatError(
@@ -86,10 +90,10 @@ def find_labels(
     return next(iter(fitting.values()), None)
 
 
-def as_labels(value: Any) -> np.ndarray | None:
+def as_labels(value: Any, source: object = "labels") -> np.ndarray | None:
     """Return a variable as a vector of classes, or None where it cannot be one."""
     if isinstance(value, Cell):
-        return _labels_from_cell(value.items)
+        return _labels_from_cell(value.items, source)
     if not isinstance(value, np.ndarray):
         return None
     if value.dtype.kind == "U":
@@ -101,13 +105,13 @@ def as_labels(value: Any) -> np.ndarray | None:
     return _labels_from_one_hot(value) if value.ndim == 2 else None
 
 
-def _labels_from_cell(items: list[Any]) -> np.ndarray | None:
+def _labels_from_cell(items: list[Any], source: object) -> np.ndarray | None:
     """Names, one per sample; or the labels repeated for every view."""
     if not items:
         return None
     if all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
-        return np.array(["".join(item.ravel()) for item in items])
-    each = [None if isinstance(item, Cell) else as_labels(item) for item in items]
+        return text_array(["".join(item.ravel()) for item in items], source)
+    each = [None if isinstance(item, Cell) else as_labels(item, source) for item in items]
     first = each[0]
     agree = first is not None and all(other is not None and np.array_equal(first, other) for other in each[1:])
     return first if agree else None

@@ -38,9 +38,23 @@ def _is_hdf5(head: bytes) -> bool:
 def _read_v4(path: Path, stream: Any, max_bytes: int) -> Variables:
     """Version 4 has matrices only, uncompressed. SciPy's reader of it is written in Python, and checks."""
     stream.seek(0)
-    loaded = scipy.io.loadmat(stream, chars_as_strings=False)
+    loaded = scipy.io.loadmat(_Bounded(stream), chars_as_strings=False)
     named = {key: value for key, value in loaded.items() if not key.startswith("__")}
     return {key: _as_variable(value, path, max_bytes) for key, value in named.items()}
+
+
+class _Bounded:
+    """A stream that is never asked for more than is left of it; Python takes memory for all that it is asked for."""
+
+    def __init__(self, stream: Any) -> None:
+        self.seek, self.tell, self._read = stream.seek, stream.tell, stream.read
+        start = stream.tell()
+        self._end = stream.seek(0, 2)
+        stream.seek(start)
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        left = max(0, self._end - self.tell())
+        return self._read(left if n_bytes < 0 else min(n_bytes, left))
 
 
 def _as_variable(value: Any, path: Path, max_bytes: int) -> Any:

@@ -7,6 +7,7 @@ exponent, as in ``1 1 2.5E-``.
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ _MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 _BYTES_PER_ENTRY = 24  # two indices and a value, 8 bytes each
 _LONGEST_LINE = 2**16
+_LONGEST_ENTRY = 1000  # characters
+_FREE_TEXT = 2**20  # characters, for comments
 
 
 def read_mtx(path: Path, options: Options) -> Part:
@@ -46,6 +49,7 @@ def read_mtx(path: Path, options: Options) -> Part:
         whole = entries if field == "integer" else entries[:, : 2 if sparse else 0]
         if (whole != np.round(whole)).any():
             raise FileFormatError(f"{path}: expected whole numbers, found fractions among the indices or values.")
+        _check_range(path, entries, shape if sparse else (), field)
         values = entries[:, -1].astype(_DTYPES[field]) if field != "pattern" else np.ones(n_entries)
         if sparse:
             matrix = _sparse(entries, values, shape, _MIRRORED[symmetry])
@@ -67,9 +71,7 @@ def _read_banner(path: Path, lines: Any) -> tuple[bool, str, str]:
 
 def _read_sizes(lines: Any, n_sizes: int) -> tuple[int, ...]:
     """Skip comments and empty lines; the first other line holds the sizes."""
-    line = "%"
-    while line.startswith("%") or line.isspace():
-        line = lines.readline(_LONGEST_LINE)
+    line = next((line for line in _bounded(lines, 0) if not line.startswith("%") and not line.isspace()), "")
     sizes = tuple(map(int, line.split()))
     if len(sizes) != n_sizes or min(sizes) < 0:
         raise ValueError(f"expected {n_sizes} sizes after the comments, found {line.strip()[:80]!r}")
@@ -86,7 +88,7 @@ def _n_dense_entries(shape: tuple[int, ...], symmetry: str) -> int:
 def _read_entries(path: Path, lines: Any, n_entries: int, n_columns: int) -> np.ndarray:
     if n_entries == 0:
         return np.empty((0, n_columns))
-    entries = np.loadtxt(lines, comments="%", ndmin=2, max_rows=n_entries + 1)
+    entries = np.loadtxt(_bounded(lines, n_entries), comments="%", ndmin=2, max_rows=n_entries + 1)
     if entries.shape != (n_entries, n_columns):
         found = "more" if len(entries) > n_entries else f"{len(entries):,}"
         raise FileFormatError(
@@ -94,6 +96,25 @@ def _read_entries(path: Path, lines: Any, n_entries: int, n_columns: int) -> np.
             f"the file holds {found}, of {entries.shape[1]}."
         )
     return entries
+
+
+def _check_range(path: Path, entries: np.ndarray, shape: tuple[int, ...], field: str) -> None:
+    """Places lie within the shape, and whole numbers within what 64 bits hold."""
+    outside = [(places < 1) | (places > side) for places, side in zip(entries.T, shape, strict=False)]
+    if any(found.any() for found in outside):
+        raise FileFormatError(f"{path}: expected places from 1 1 to {shape[0]} {shape[1]}, found one outside.")
+    if field == "integer" and (np.abs(entries[:, -1]) >= 2.0**63).any():
+        raise FileFormatError(f"{path}: expected whole numbers of 64 bits, found {np.abs(entries[:, -1]).max():.3g}.")
+
+
+def _bounded(lines: Any, n_entries: int) -> Iterator[str]:
+    """The lines of a file, but not without end: a few deflated bytes can unfold to any number of comments or spaces."""
+    left = _FREE_TEXT + _LONGEST_ENTRY * n_entries
+    while left > 0 and (line := lines.readline(_LONGEST_LINE)):
+        left -= len(line)
+        yield line
+    if left <= 0:
+        raise ValueError(f"more text than {n_entries:,} entries need")
 
 
 def _sparse(entries: np.ndarray, values: np.ndarray, shape: tuple[int, ...], sign: int) -> sp.coo_array:

@@ -47,7 +47,7 @@ def read_npy(path: Path, options: Options) -> Part:
 def read_npy_labels(path: Path, options: Options) -> Part:
     """Read one vector of classes."""
     array = _read_file(path, options)
-    labels = as_labels(array)
+    labels = as_labels(array, path)
     if labels is None:
         raise FileFormatError(
             f"{path}: expected labels, one class per sample, found shape {array.shape} of dtype {array.dtype}."
@@ -96,6 +96,8 @@ def read_header(stream: Any, n_bytes: int, where: str) -> tuple[tuple[int, ...],
             f"{where}: holds Python objects, which would have to be unpickled. manyview never does that, because a "
             "pickle can run any code. Save the arrays one by one, with dtype= numbers or str."
         )
+    if dtype.itemsize == 0 or min(shape, default=0) < 0:  # any number of texts without length takes no bytes
+        raise FileFormatError(f"{where}: the header announces shape {shape} of {dtype}, which is no array.")
     announced, present = math.prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if announced != present:
         raise FileFormatError(

@@ -24,6 +24,7 @@ from manyview.io._variables import plain_key
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
 _BATCH_ROWS = 8192
+_MOST_PIECES = 2**20
 _ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
 
 
@@ -144,6 +145,11 @@ def _open_zarr(path: Path, _: Any) -> Shard:
                 "array, such as group.zarr/name."
             )
         n_rows, step = (array.shape[0], max(1, array.chunks[0])) if array.ndim else (0, 1)
+        if n_rows > step * _MOST_PIECES:  # the description alone can announce any number of them
+            raise FileFormatError(
+                f"{path}: announces {n_rows:,} rows in chunks of {step:,}; more than {_MOST_PIECES:,} chunks are not "
+                "read. Write it in larger ones."
+            )
         pieces = tuple(min(step, n_rows - start) for start in range(0, n_rows, step))
         return Shard(path, tuple(array.shape), np.dtype(array.dtype), pieces)
 

@@ -24,6 +24,7 @@ Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _BLOCK_BYTES = 2**25
 _ROW_STEP = 8192
+_MOST_BLOCKS = 2**20
 _KNOWN = ".npy, .parquet or a zarr folder"
 
 
@@ -190,7 +191,8 @@ def _check_rows(shards: Mapping[str, Sequence[Shard]]) -> int:
         )
     n_samples = next(iter(rows.values()))
     if n_samples == 0:
-        raise ViewsError("views: expected at least one row, the files have none.")
+        first = next(iter(shards.values()))[0]
+        raise ViewsError(f"views: expected at least one row, the files have none; the first is {first.path}.")
     return n_samples
 
 
@@ -212,6 +214,11 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
         row_bytes = sum(shards[0].shape[1] * _dtype(shards).itemsize for shards in views)
         block_rows = max(_ROW_STEP, _BLOCK_BYTES // row_bytes // _ROW_STEP * _ROW_STEP)
     n_samples = sum(shard.shape[0] for shard in views[0])
+    if n_samples > block_rows * _MOST_BLOCKS:
+        raise FileFormatError(
+            f"{views[0][0].path}: announces {n_samples:,} rows, which are more than {_MOST_BLOCKS:,} blocks of "
+            f"{block_rows:,}. If the file is right, pass a larger block_rows=."
+        )
     edges = [*range(0, n_samples, block_rows), n_samples]
     arrays = []
     for shards in views:

@@ -15,6 +15,8 @@ from manyview._optional import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, reading
 
+_STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -103,13 +105,37 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _n_characters(table: Any) -> int:
+    """Bytes of all texts of a table in which each different one is stored once."""
+    compute = require("pyarrow.compute", extra="files", purpose="Reading parquet")
+    n_characters = 0
+    for column in table.columns:
+        for chunk in column.chunks if str(column.type).startswith(_STORED_ONCE) else ():
+            lengths = compute.take(compute.binary_length(chunk.dictionary), chunk.indices)
+            n_characters += compute.sum(lengths).as_py() or 0
+    return n_characters
+
+
 def _load_parquet(path: Path, options: Options) -> Table:
     parquet = require("pyarrow.parquet", extra="files", purpose="Reading parquet")
+    types = require("pyarrow.types", extra="files", purpose="Reading parquet")
     with path.open("rb") as stream, reading(path, "parquet"):
-        file = parquet.ParquetFile(stream)
+        schema = parquet.ParquetFile(stream).schema_arrow
+        nested = [field.name for field in schema if types.is_nested(field.type)]
+        if nested:
+            raise FileFormatError(
+                f"{path}: expected one value per sample and column, but {len(nested)} column(s) hold lists or records: "
+                f"{listed(nested)}. Give each value a column of its own, or remove them."
+            )
+        text = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+        file = parquet.ParquetFile(stream, read_dictionary=text)
         # Runs of equal values are stored once, so that a small file can announce any number of rows.
-        check_size(path, 8 * file.metadata.num_rows * file.metadata.num_columns, options.max_bytes)
-        frame = file.read().to_pandas()
+        n_bytes = 8 * file.metadata.num_rows * file.metadata.num_columns
+        check_size(path, n_bytes, options.max_bytes)
+        table = file.read()
+        table.validate(full=True)  # texts that are no UTF-8, places outside of what they point into
+        check_size(path, n_bytes + 4 * _n_characters(table), options.max_bytes)
+        frame = table.cast(schema).to_pandas()
         if not isinstance(frame.index, pandas.RangeIndex):  # an index with meaning, such as the ids
             frame = frame.reset_index()
         names = [str(name) for name in frame.columns]

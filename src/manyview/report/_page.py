@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from manyview._colours import TEN_COLOURS
 from manyview._memory import gib
-from manyview._printable import shortened
+from manyview._printable import cut, shortened, without_commands
 from manyview._version import __version__
 from manyview.metrics import SCORE_TITLES
 from manyview.report._audit_words import question, short_answer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _NOTHING = "–"
+_LONGEST_TEXT = 20_000
 
 
 def render_page(template: str, **content: Any) -> str:
@@ -60,6 +61,7 @@ def _templates() -> Environment:
         loader=PackageLoader("manyview.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -75,6 +77,13 @@ def _templates() -> Environment:
     )
     environment.filters.update(question=question, short_answer=short_answer)
     return environment
+
+
+def _shown(value: Any) -> Any:
+    """What templates show of a text from outside: control characters as escapes, and not without end."""
+    if type(value) is not str or (len(value) <= _LONGEST_TEXT and value.isprintable()):
+        return value
+    return "\n".join(map(without_commands, cut(value, _LONGEST_TEXT).split("\n")))
 
 
 def number(value: float | None, digits: int = 3, sign: bool = False) -> str:
