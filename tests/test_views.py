@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import numpy as np
 import pandas as pd
 import pytest
@@ -239,6 +240,26 @@ def test_a_mask_says_which_rows_are_missing(tables, convert):
         assert sp.issparse(checked[v]) == (convert in (sp.csr_array, sp.coo_matrix))
         np.testing.assert_array_equal(dense(checked[v]), np.where(present[:, [v]], table, 0.0))
         assert not sp.issparse(checked[v]) or checked[v].has_canonical_format
+
+
+@pytest.mark.parametrize("value", [1e151, -1.7e308])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame])
+def test_values_too_large_to_be_squared_are_refused(tables, convert, value):
+    a = tables[0].copy()
+    a[3, 1] = value
+    with pytest.raises(ViewsError, match=re.escape(f"views['a']: its largest value, {value:.3g} at row 3, column 1, is")):
+        check_views({"a": convert(a), "b": tables[1]})
+    a[3, 1] = 1e150
+    check_views({"a": convert(a), "b": tables[1]})
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_views_too_small_to_be_squared_are_refused(tables, convert):
+    a = tables[0] / abs(tables[0]).max()
+    with pytest.raises(ViewsError, match=r"views\['a'\]: its largest absolute value, 9e-151, is too small"):
+        check_views({"a": convert(a * 9e-151), "b": tables[1]})
+    check_views({"a": convert(a * 1e-150), "b": tables[1]})
+    check_views({"a": convert(a * 9e-151), "b": tables[1]}, may_be_constant=True)  # new samples near the origin
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])

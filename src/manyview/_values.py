@@ -13,6 +13,9 @@ from manyview.exceptions import ViewsError
 Array: TypeAlias = np.ndarray | sp.csr_array
 """One checked view: a dense array or a CSR array, ``float64``, or ``float32`` where that is asked for."""
 
+LARGEST, SMALLEST = 1e150, 1e-150
+"""Between these the largest absolute value of a view must lie: squares of distances must be numbers, too."""
+
 
 def is_frame(value: Any) -> bool:
     """Whether the value is a data frame; asks without importing pandas."""
@@ -89,6 +92,7 @@ def check_values(
         checked = keep_rows(checked, present)
     if not may_have_gaps:
         _check_finite(checked, where, first_row)
+        _check_size(checked, where, first_row, may_be_small=may_be_constant)
     seen = checked if present is None else checked[present]
     if not may_be_constant and _is_constant(seen):
         n_seen = "every sample" if present is None else f"each of the {seen.shape[0]} samples that have it"
@@ -142,15 +146,39 @@ def _check_finite(array: Array, where: str, first_row: int) -> None:
     if finite.all():
         return
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
-    first = np.argwhere(~finite)[0]
-    if not isinstance(array, np.ndarray):
-        entries = array.tocoo()
-        first = np.array([entries.row[first[0]], entries.col[first[0]]])
+    row, column = _place(array, int(np.argmin(finite)))
     raise ViewsError(
-        f"{where}: contains {what}, first at row {first_row + first[0]}, column {first[1]}; {(~finite).sum()} of "
+        f"{where}: contains {what}, first at row {first_row + row}, column {column}; {(~finite).sum()} of "
         f"{np.prod(array.shape)} values are not finite. Impute or remove them first. (A row that is NaN from end to "
         "end says that the sample lacks this view.)"
     )
+
+
+def _check_size(array: Array, where: str, first_row: int, *, may_be_small: bool) -> None:
+    """Refuse values, all finite, whose squares are not; and views that would vanish when they are squared."""
+    values = array.data if sp.issparse(array) else array
+    if not values.size:
+        return
+    largest = max(values.max(), -values.min())
+    if largest > LARGEST:
+        row, column = _place(array, int(np.argmax(np.abs(values))))
+        raise ViewsError(
+            f"{where}: its largest value, {array[row, column]:.3g} at row {first_row + row}, column {column}, is too "
+            f"large to be squared; expected at most {LARGEST:g}. If it stands for a value that is missing, impute or "
+            "remove it; else divide the view by a constant."
+        )
+    if 0 < largest < SMALLEST and not may_be_small:
+        raise ViewsError(
+            f"{where}: its largest absolute value, {largest:.3g}, is too small to be squared; expected at least "
+            f"{SMALLEST:g}. Multiply the view by a constant."
+        )
+
+
+def _place(array: Array, number: int) -> tuple[int, int]:
+    """Row and column of the value of this number, among those that are stored."""
+    if isinstance(array, np.ndarray):
+        return divmod(number, array.shape[1])
+    return int(np.searchsorted(array.indptr, number, side="right")) - 1, int(array.indices[number])
 
 
 def _is_constant(array: Array) -> bool:

@@ -70,6 +70,9 @@ REFUSED = {
         "view1: all samples that have it have the same values",
     ),
     "nobody has it": ([A, np.full((30, 2), np.nan)], "view1: all samples that have it have the same values"),
+    "huge": ([A, -B / B.max() * 1e300], "view1: values up to 1e+300, too large to be squared; at most 1e+150 can be."),
+    "huge, sparse": ([A, sparse_with(2e150)], "view1: values up to 2e+150, too large to be squared"),
+    "tiny": ([A, B / B.max() * 1e-151], "view1: no value above 1e-151, too small to be squared; 1e-150 can be."),
     "complex": ([A, B + 1j], "view1: its numbers are complex (complex128)"),
     "strings": ([A, B.astype(str)], "view1: columns that hold something else than numbers: 6 of 6, column 0, column 1"),
     "dates": ([A, np.full((30, 2), np.datetime64("2024-01-01"))], "view1: columns that hold something else"),
@@ -100,8 +103,8 @@ ACCEPTED = {
     "marked as missing": Views([A, changed(0, 0, np.inf)], present=np.c_[np.ones(30, bool), np.arange(30) > 0]),
     "copies": [A, A],
     "constant columns": [A, np.c_[np.ones(30), B]],
-    "huge": [A, B * 1e300],
-    "tiny": [A, B * 1e-300],
+    "large": [A, B * 1e150],
+    "small": [A, B / B.max() * 1e-150],
     "on disk": [A, np.memmap],
 }
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import floor
 from typing import TYPE_CHECKING, TypeAlias
 
+from manyview._values import LARGEST, SMALLEST
+
 if TYPE_CHECKING:
     from manyview.audit.inspect import Inspection, LabelInspection, ViewInspection
 
@@ -133,6 +135,19 @@ def _refused(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]:
             "error",
             f"infinite values: {view.infinite_cells:,} of {cells}, the first at row {row}, column {column}. Replace "
             "them by numbers, or leave out these rows or columns.",
+        )
+    largest = max(-(view.minimum or 0.0), view.maximum or 0.0)
+    if largest > LARGEST:
+        yield (
+            "error",
+            f"values up to {largest:.3g}, too large to be squared; at most {LARGEST:g} can be. If they stand for "
+            "values that are missing, fill these in; else divide the view by a constant.",
+        )
+    elif 0 < largest < SMALLEST:
+        yield (
+            "error",
+            f"no value above {largest:.3g}, too small to be squared; {SMALLEST:g} can be. Multiply the view by a "
+            "constant.",
         )
     if view.is_constant:
         yield "error", "all samples that have it have the same values, so it says nothing. Leave this view out."

@@ -116,8 +116,9 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         The kind of graphs that the ensemble is made of.
     history_ : dict of ndarray
         ``n_members``, ``agreement`` (mean NMI of the labels with the members) and ``stability`` (NMI with the labels
-        of the step before) after each batch; ``member_weights``, ``member_neighbors``, ``member_clusters`` per member;
-        ``fine_information`` and ``broad_information``, what a member of that kind tells about another, in nats.
+        of the step before; NaN for the first) after each batch; ``member_weights``, ``member_neighbors``,
+        ``member_clusters`` per member; ``fine_information`` and ``broad_information``, what a member of that kind tells
+        about another, in nats.
     n_iter_ : int
         Members made.
     converged_ : bool

@@ -102,7 +102,8 @@ class TBGL(MultiViewClusterer):
 
     Notes
     -----
-    Time O(V·n·m·d) for the graphs and O(V·n·m·(V + K + log n) + n·m² + m³) per pass; memory eleven arrays of V·n·m numbers.
+    Time O(V·n·m·d) for the graphs and O(V·n·m·(V + K + log n) + n·m² + m³) per pass; memory
+    eleven arrays of V·n·m numbers.
 
     Known differences from the authors' program: the last view's sparse copy does not stand in for every view's
     (``manyview.solvers.published.Settings(last_view_slip=True)`` brings that back and then reproduces the program's
