@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -247,7 +248,8 @@ def test_a_mask_says_which_rows_are_missing(tables, convert):
 def test_values_too_large_to_be_squared_are_refused(tables, convert, value):
     a = tables[0].copy()
     a[3, 1] = value
-    with pytest.raises(ViewsError, match=re.escape(f"views['a']: its largest value, {value:.3g} at row 3, column 1, is")):
+    text = f"views['a']: its largest value, {value:.3g} at row 3, column 1, is too large to be squared"
+    with pytest.raises(ViewsError, match=re.escape(text)):
         check_views({"a": convert(a), "b": tables[1]})
     a[3, 1] = 1e150
     check_views({"a": convert(a), "b": tables[1]})

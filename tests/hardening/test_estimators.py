@@ -287,7 +287,7 @@ def test_the_container_of_the_numbers_does_not_matter(name, case, kinds):
 @tried
 @given(case=counted(), kinds=st.lists(st.sampled_from(sorted(SPARSE)), min_size=3, max_size=3))
 def test_sparse_views_of_any_kind(name, case, kinds):
-    """All kinds give the same labels. (Dense views are centred before distances are taken: ties may break otherwise.)"""
+    """All kinds give the same labels. (Dense views are centred before distances are taken: ties may break apart.)"""
     views = [SPARSE[kind](view) for kind, view in zip(kinds, case.views, strict=False)]
     model = fitted(make(name, case.n_clusters), views)
     check_answer(model, len(case.views[0]))
