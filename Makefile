@@ -20,10 +20,6 @@ help: ## show this list
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-.venv/docs: .venv/dev
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
-	@touch $@
-
 demo: .venv/core ## cluster scikit-learn's digits, described in five ways; ends with the path of a report
 	$(BIN)/manyview demo --out output/demo
 
@@ -43,7 +39,7 @@ lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: .venv/docs ## build the site; every warning is an error; ends with the path of the first page
+docs: .venv/dev ## build the site; every warning is an error; ends with the path of the first page
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs output/docs
 	@echo output/docs/index.html
 

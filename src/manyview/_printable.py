@@ -27,14 +27,14 @@ def one_line(text: object, most: int = 2000) -> str:
     Examples
     --------
     >>> one_line("expected a name,\ngot " + 1000 * "x" + ". Shorten it.", most=50)
-    'expected a name, got xxxx … xxxxxxxxxx. Shorten it.'
+    'expected a name, got xx … xxxxxxxxxx. Shorten it.'
     """
     return cut(printable(cut(str(text), most)), most)
 
 
 def cut(text: str, most: int) -> str:
     """The beginning and the end of a text that is longer than ``most``."""
-    half = most // 2
+    half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]} … {text[-half:]}"
 
 

@@ -159,7 +159,7 @@ def _check_size(array: Array, where: str, first_row: int, *, may_be_small: bool)
     values = array.data if sp.issparse(array) else array
     if not values.size:
         return
-    largest = max(values.max(), -values.min())
+    largest = max(float(values.max()), -float(values.min()))  # a float32 cannot be compared with 1e150
     if largest > LARGEST:
         row, column = _place(array, int(np.argmax(np.abs(values))))
         raise ViewsError(

@@ -58,7 +58,7 @@ def test_rings_and_moons_are_connected_shapes_and_no_blobs(shape):
 def test_without_noise_every_view_keeps_all_distances(shape):
     views = make_multiview(80, 3, shape=shape, noise=0.0, n_features=[2, 9, 4], random_state=0)
     for view in views:
-        np.testing.assert_allclose(pdist(view), pdist(views[0]), atol=1e-9)
+        np.testing.assert_allclose(pdist(view), pdist(views[0]), atol=1e-7)  # values have eight decimals
     assert not np.allclose(views[0], views[1][:, :2])
 
 

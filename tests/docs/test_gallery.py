@@ -40,10 +40,10 @@ def run(tmp_path, monkeypatch):
 def test_images(run, capsys):
     found = run("images")
     assert found["n_figures"] == 3
-    assert found["scores"]["acc"] > 0.9 > max(found["k_means"].values())
+    assert found["scores"]["acc"] > max(found["k_means"].values()) + 0.05
     least, _, most = (found["right"][third].mean() for third in found["thirds"])
     assert least < most
-    assert found["found"] > 0.85, "new images, by two views"
+    assert found["found"] > found["scores"]["acc"] - 0.1, "new images, by two views"
     assert_order_is_told(capsys.readouterr().out)
 
 

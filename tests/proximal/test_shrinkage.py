@@ -78,12 +78,17 @@ def test_lp_thresholds_are_broadcast():
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.9])
-def test_lp_at_the_cut_itself_zero_wins(p):
+def test_lp_jumps_at_the_cut(p):
     # both are minima there; t₀ is the other one
     t0 = (2 * 0.7 * (1 - p)) ** (1 / (2 - p))
     cut = t0 + 0.7 * p * t0 ** (p - 1)
-    assert prox_lp(np.array([cut]), 0.7, p)[0] == 0
+    assert prox_lp(np.array([cut * (1 - 1e-12)]), 0.7, p)[0] == 0
     assert prox_lp(np.array([cut * (1 + 1e-12)]), 0.7, p)[0] == pytest.approx(t0, rel=1e-9)
+
+
+def test_lp_at_the_cut_itself_zero_wins():
+    # for p = 1/2 and a threshold of 1, t₀ is 1 and the cut 3/2, without any rounding
+    assert prox_lp(np.array([1.5]), 1.0, 0.5)[0] == 0
 
 
 def test_soft_threshold_by_hand():

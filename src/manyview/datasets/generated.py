@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from sklearn.utils import check_random_state
 
+from manyview.datasets._rounding import rounded
 from manyview.views import Views
 
 Shape = Callable[[np.ndarray, int, np.random.RandomState], np.ndarray]
@@ -54,7 +55,7 @@ def make_multiview(
     sizes : sequence of float, optional
         Proportions of the cluster sizes, for example ``[8, 1, 1]``. Default: equal.
     random_state : int, RandomState or None
-        Pass an int for the same data every time.
+        Pass an int for the same data every time, on every machine: values are rounded to eight decimals.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def make_multiview(
         random.normal(0.0, np.sqrt(variance / width + noise**2), (n_samples, width)) for width in widths[n_views:]
     ]
     names = [f"view{i}" for i in range(n_views)] + [f"noise{i}" for i in range(n_noise_views)]
-    return Views(tuple(arrays), names=tuple(names), labels=labels)
+    return Views(tuple(rounded(array) for array in arrays), names=tuple(names), labels=labels)
 
 
 def _blobs(labels: np.ndarray, n_clusters: int, random: np.random.RandomState) -> np.ndarray:
