@@ -49,18 +49,25 @@ def watched():
     """Warnings that are documented may be given, all others are errors. A hang ends the process with a traceback."""
     faulthandler.dump_traceback_later(HANG, exit=True)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("error")
             for category in DOCUMENTED:
-                warnings.simplefilter("ignore", category)
-            yield
+                warnings.simplefilter("always", category)
+            yield caught
     finally:
         faulthandler.cancel_dump_traceback_later()
 
 
 def fitted(model, views):
-    with watched():
-        return model.fit(views)
+    """The fitted model. It must have as many clusters as asked for, or say that it cannot tell more samples apart."""
+    with watched() as caught:
+        model.fit(views)
+    said = [str(warning.message) for warning in caught]
+    fewer = (
+        f"{type(model).__name__} found {model.labels_.max() + 1} clusters instead of n_clusters={model.n_clusters}: "
+    )
+    assert any(text.startswith(fewer) for text in said) == (model.labels_.max() + 1 < model.n_clusters)
+    return model
 
 
 # Numbers -----------------------------------------------------------------------------------------------------------
@@ -128,12 +135,14 @@ class Case:
         n, k = len(self.views[0]), self.n_clusters
         if n < 2:
             return ["at least 2 samples, got n_samples=1"]
+        wrong = []
         for v, view in enumerate(self.views):
             if (view == view[0]).all():
-                return [rf"views\['view{v}'\]: every sample has the same values"]
-        sizes = [abs(view).max() for view in self.views]
-        if max(sizes) > 1e150 or min(sizes) < 1e-150:
-            return [r"too (large|small) to be squared"]
+                wrong.append(rf"views\['view{v}'\]: every sample has the same values")
+            if not 1e-150 <= abs(view).max() <= 1e150:
+                wrong.append(rf"views\['view{v}'\]: .* too (large|small) to be squared")
+        if wrong:
+            return wrong  # which is found first does not matter
         if k > n:
             return [f"n_clusters={k} is more than there are samples"]
         if len({row.tobytes() for row in np.hstack(self.views) + 0.0}) < k:
@@ -165,7 +174,7 @@ def check_answer(model, n_samples):
     """Labels are labels, and nothing that the fit has left behind is NaN or infinite."""
     assert model.labels_.shape == (n_samples,)
     assert model.labels_.dtype.kind == "i"
-    assert list(dict.fromkeys(model.labels_.tolist())) == list(range(model.n_clusters))
+    assert list(dict.fromkeys(model.labels_.tolist())) == list(range(model.labels_.max() + 1))
     for attribute, value in vars(model).items():
         for key, array in value.items() if isinstance(value, dict) else [("", value)]:
             values = array.data if sp.issparse(array) else array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
@@ -137,6 +139,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
                 self._fit(checked)
         self.view_names_ = checked.names
         self.n_features_in_ = sum(checked.n_features)
+        self._warn_of_fewer()
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -188,6 +191,16 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     def _fit(self, views: Views) -> None:
         raise TypeError(f"{type(self).__name__} does not implement _fit")
+
+    def _warn_of_fewer(self) -> None:
+        """Say so if samples could not be told apart, so that clusters are missing. Labels are numbered without gaps."""
+        n_clusters = getattr(self, "n_clusters_", self.n_clusters)
+        if isinstance(self.labels_, np.ndarray) and self.labels_.max() + 1 < n_clusters:
+            warn_user(
+                f"{type(self).__name__} found {self.labels_.max() + 1} clusters instead of n_clusters={n_clusters}: it "
+                "cannot tell more samples apart.",
+                ConvergenceWarning,
+            )
 
     def _on_pass(
         self, measure: str = "objective", *, before: int = 0, total: int | None = None, unit: str = "passes"
@@ -292,4 +305,7 @@ def kmeans_labels(
     """The best of ``n_init`` runs of k-means."""
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
-    return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_
+    with warnings.catch_warnings():
+        # of fewer different points than clusters, which fit says in words about clusters if it matters
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_

@@ -47,5 +47,5 @@ def gaussian_kernel(view: Array, bandwidth: float | None = None) -> np.ndarray:
     kernel *= 0.5
     np.fill_diagonal(kernel, 0.0)
     sigma = median_bandwidth(kernel) if bandwidth is None else bandwidth
-    kernel *= -0.5 / sigma**2
+    kernel /= -2.0 * sigma**2  # not times the inverse, which is infinite if distances are tiny
     return np.exp(kernel, out=kernel)

@@ -116,7 +116,9 @@ def balanced_centre(view: Array) -> np.ndarray:
     """
     dense = _dense(view).astype(np.float64, copy=False)
     distance = np.linalg.norm(dense - dense.mean(axis=0), axis=1)
-    weights = np.minimum(distance, 2 * np.median(distance)) ** 2
+    most = 2 * np.median(distance)
+    unit = 2.0 ** np.frexp(most)[1]  # a power of two changes no digit, and the products below stay numbers
+    weights = (np.minimum(distance, most) / unit) ** 2
     return weights @ dense / weights.sum() if weights.any() else dense.mean(axis=0)
 
 
