@@ -243,6 +243,13 @@ def test_a_mask_says_which_rows_are_missing(tables, convert):
         assert not sp.issparse(checked[v]) or checked[v].has_canonical_format
 
 
+def test_zeros_that_a_sparse_view_stores_are_dropped_from_a_copy():
+    given = sp.csr_array((np.array([1.0, 0.0, 2.0, 0.0]), [0, 1, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
+    checked = check_views([given, np.eye(3)])[0]
+    assert (checked.nnz, given.nnz) == (2, 4)
+    np.testing.assert_array_equal(checked.toarray(), given.toarray())
+
+
 @pytest.mark.parametrize("value", [1e151, -1.7e308])
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame])
 def test_values_too_large_to_be_squared_are_refused(tables, convert, value):

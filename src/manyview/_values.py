@@ -84,9 +84,10 @@ def check_values(
         raise ViewsError(f"{where}: {error}") from error
     if sp.issparse(checked):
         checked = _with_short_indices(sp.csr_array(checked))
-        if not checked.has_canonical_format:
+        if not checked.has_canonical_format or not checked.data.all():
             checked = checked.copy()  # the arrays may be the user's
             checked.sum_duplicates()
+            checked.eliminate_zeros()  # sums that pass over them are rounded otherwise
     present = _present_rows(checked, present)
     if present is not None:
         checked = keep_rows(checked, present)

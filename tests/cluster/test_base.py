@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from manyview.cluster import CLR
 from manyview.cluster._base import MultiViewClusterer, interval, limit_neighbors
@@ -41,6 +43,16 @@ def test_what_a_method_sets_for_samples_comes_back_in_the_given_order():
     expected = (first > 0).astype(int)
     np.testing.assert_array_equal(model.labels_, expected if expected[0] == 0 else 1 - expected)
     np.testing.assert_array_equal(model.anchor_indices_, model.rows_[:2])
+
+
+def test_fewer_clusters_than_asked_for_are_told():
+    with pytest.warns(
+        ConvergenceWarning, match=r"^FirstColumn found 2 clusters instead of n_clusters=3: it cannot tell"
+    ):
+        FirstColumn(3).fit(VIEWS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FirstColumn(2).fit(VIEWS)
 
 
 def test_a_method_sees_the_samples_in_the_same_order_however_they_come():

@@ -408,3 +408,12 @@ def test_rows_in_errors_count_over_the_blocks(fitted, monkeypatch, block_rows):
 def test_clusters_get_the_label_of_most_samples_or_one_that_is_left():
     clusters, labels = np.array([2, 2, 2, 0, 0]), np.array([0, 3, 0, 1, 1])  # sample 1 was split off from cluster 2
     assert labels_of_clusters(clusters, labels, 4).tolist() == [1, 2, 0, 3]
+
+
+@pytest.mark.parametrize("far", [1e10, 1e25, 1e100])
+def test_samples_that_are_far_from_everything_are_placed(far):
+    views = noisy()
+    labels, places, sure = found(fit(views), [view[:5] * far for view in views])
+    assert set(labels) <= {0, 1, 2}
+    assert np.isfinite(places).all()
+    assert np.isfinite(sure).all()

@@ -43,3 +43,8 @@ def test_bandwidth_of_the_authors(oracle, data_file, name, tag):
     expected = oracle(f"coreg__{tag}__file")["sigma"].ravel()
     found = [median_bandwidth(squared_distances(view, view)) for view in read_views(data_file(f"{name}.mat"))]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_distances_whose_squares_have_no_inverse():
+    x = np.array([[0.0], [1.0], [3.0]])
+    np.testing.assert_allclose(gaussian_kernel(x * 2.0**-518), gaussian_kernel(x), rtol=1e-2)  # few digits are left

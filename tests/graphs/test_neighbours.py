@@ -126,6 +126,14 @@ def test_lists_where_single_precision_ends(words, scale):
     np.testing.assert_array_equal(nearest_lists(view * scale, anchors * scale, 9)[0], expected)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_rows_too_far_for_single_precision_have_neighbours(convert):
+    anchors = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    indices, distances = nearest_lists(convert(np.array([[1e15, 0.0], [0.0, 1e30]])), convert(anchors), 2)
+    assert indices[0, 0] == 0  # at 1e30 the anchors are one point
+    assert np.isfinite(distances).all()
+
+
 @pytest.mark.parametrize("offset", [1e3, 1e7])
 def test_close_neighbours_far_from_the_rest_are_told_apart(offset):
     # the distances that matter are far below what a product in single precision can show

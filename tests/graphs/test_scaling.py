@@ -102,6 +102,12 @@ def test_balanced_centre_follows_its_formula(d):
     np.testing.assert_allclose(balanced_centre(x * 1e-9), balanced_centre(x) * 1e-9, rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [2.0**-480, 2.0**480])
+def test_balanced_centre_at_any_scale(scale):
+    x = np.random.default_rng(3).normal(2, 1, size=(30, 4))
+    np.testing.assert_array_equal(balanced_centre(x * scale), balanced_centre(x) * scale)
+
+
 def test_balanced_centre_of_a_constant_is_it():
     np.testing.assert_array_equal(balanced_centre(np.full((5, 2), 3.0)), [3, 3])
     np.testing.assert_array_equal(balanced_centre(np.array([[1.0, 2.0]])), [1, 2])

@@ -14,7 +14,8 @@ from manyview.views import Array
 
 # Entries of a block of distances: 32 MB of float64, so memory stays flat however many samples there are.
 _BLOCK_ENTRIES = 4_000_000
-# Single precision: its rounding, what is left where its numbers end, and norms whose products surely do not overflow.
+# Single precision: its rounding, what is left where its numbers end, and norms whose products surely do not overflow,
+# which is also the largest distance that is told: farther samples are just far, but not without neighbours.
 _EPSILON = 2.0**-23
 _TINY = np.float32(1e-36)
 _SAFE = np.float32(1e37)
@@ -140,7 +141,7 @@ def _sparse_lists(
     def one(rows: slice) -> None:
         block = view[rows].astype(np.float64)
         inner = (block @ transposed).toarray()
-        values = np.maximum(_squared_norms(block)[:, None] + norms - 2 * inner, 0.0)
+        values = np.clip(_squared_norms(block)[:, None] + norms - 2 * inner, 0.0, _SAFE)
         if only_similar:
             values[inner <= 0.0] = np.inf
         _list_smallest(values, indices[rows], distances[rows], new_marks(len(norms)))
@@ -189,7 +190,7 @@ def _list_near(
         smallest(exact[:count], length, order, marks[: -(-count // 8) * 8])
         for place in range(length):
             indices[i, place] = near[order[place]]
-            distances[i, place] = exact[order[place]]
+            distances[i, place] = min(exact[order[place]], _SAFE)
 
 
 @njit(nogil=True, cache=True)
