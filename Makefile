@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo quick test test-all lint docs harden mutation benchmark peers missing clean
+.PHONY: help demo quick test test-all lint docs harden mutation audit benchmark peers missing clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,23 @@ docs: .venv/dev ## build the site; every warning is an error; ends with the path
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs output/docs
 	@echo output/docs/index.html
 
+harden: .venv/dev ## try to break it: estimators, readers, memory, signals, packaging; takes hours
+	MANYVIEW_EXAMPLES=300 $(PYTEST) tests/hardening
+	$(BIN)/python tests/hardening/soak.py --fits 1000
+	$(BIN)/python tests/hardening/fuzz_readers.py --inputs 100000
+
+# Tools that look at the project, with the environment of the tests below them.
+.venv-tools/ready: .venv/dev
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[dev]' cosmic-ray==8.7.0 pip-audit
+	@touch $@
+
+mutation: .venv-tools/ready ## change the code and see whether a test fails; takes an hour
+	.venv-tools/bin/python tests/mutation/run.py
+
+audit: .venv-tools/ready ## known vulnerabilities of the pinned versions
+	.venv-tools/bin/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
+
 benchmark: .venv/dev ## time and memory of all methods
 	$(BIN)/python benchmarks/invariant.py
 	$(BIN)/python benchmarks/published.py
@@ -69,5 +86,5 @@ missing: .venv-imml/ready ## samples that lack views: scores beside those of imm
 	.venv-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
 
 clean: ## remove .venv, caches and output
-	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-tools .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
