@@ -57,8 +57,8 @@ harden: .venv/dev ## try to break it: estimators, readers, memory, signals, pack
 mutation: .venv-tools/ready ## change the code and see whether a test fails; takes an hour
 	.venv-tools/bin/python tests/mutation/run.py
 
-audit: .venv-tools/ready ## known vulnerabilities of the pinned versions
-	.venv-tools/bin/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
+audit: .venv-tools/ready ## known vulnerabilities of the pinned versions; fails where a version cannot be looked up
+	.venv-tools/bin/python -m pip_audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 benchmark: .venv/dev ## time and memory of all methods
 	$(BIN)/python benchmarks/invariant.py

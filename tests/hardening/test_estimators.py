@@ -284,6 +284,7 @@ def counted(draw):
 @tried
 @given(case=counted(), kinds=st.lists(st.sampled_from(sorted(DENSE)), min_size=3, max_size=3))
 def test_the_container_of_the_numbers_does_not_matter(name, case, kinds):
+    assume(name != "InvariantTBGL" or "f4" not in kinds)  # it stays in single precision, where ties break otherwise
     views = [DENSE[kind](view) for kind, view in zip(kinds, case.views, strict=False)]
     kept = copy.deepcopy(views)
     expected = fitted(make(name, case.n_clusters), case.views).labels_
