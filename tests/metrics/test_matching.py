@@ -60,6 +60,7 @@ def test_clusters_without_a_class_get_names_of_their_own():
         (np.array([7, 7, 9], dtype=np.uint64), [7, 10, 9], np.uint64),
         (np.array([1.5, 1.5, -2], dtype=np.float32), [1.5, 2, -2], np.float32),
         (np.array([1, 1, 2**24], dtype=np.float32), [1, 2**24 + 1, 2**24], np.float64),
+        (np.array([1, 1, 2.0**53 - 1]), [1, 2.0**53, 2.0**53 - 1], np.float64),
         # no next integer in their type
         (np.array([1, 1, 2**64 - 1], dtype=np.uint64), [1, "unmatched 1", 2**64 - 1], object),
         (np.array([1, 1, 2.0**53]), [1, "unmatched 1", 2.0**53], object),
@@ -80,6 +81,13 @@ def test_names_for_every_kind_of_class(classes, expected, dtype):
     assert matched.dtype == dtype
     np.testing.assert_array_equal(match_labels(classes, [4, 4, 6]), classes)
     assert match_labels(classes, [4, 4, 6]).dtype == classes.dtype
+
+
+@pytest.mark.parametrize(("largest", "dtype"), [(99, np.uint8), (253, np.uint16)])
+def test_the_type_has_room_for_all_new_names(largest, dtype):
+    matched = match_labels(np.array([7, 7, 7, 7, largest], dtype=np.uint8), [0, 1, 2, 3, 4])
+    assert sorted(matched.tolist()) == [7, *range(largest, largest + 4)]
+    assert matched.dtype == dtype
 
 
 def test_a_cluster_that_shares_nothing_with_the_class_left_over_is_not_called_after_it():

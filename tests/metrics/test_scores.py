@@ -17,6 +17,7 @@ from manyview.metrics import (
     pair_scores,
     purity,
 )
+from manyview.metrics.scores import _n_pairs
 
 AVERAGES = ("arithmetic", "geometric", "max", "min")
 
@@ -195,6 +196,11 @@ def test_a_million_samples_and_products_beyond_64_bits():
     )
 
 
+def test_pairs_are_counted_exactly_where_floats_cannot():
+    size = 2**31 - 1
+    assert _n_pairs(np.array([size, 3])) == size * (size - 1) // 2 + 3
+
+
 def test_many_clusters_on_both_sides_need_no_dense_table():
     rng = np.random.default_rng(1)
     true, pred = rng.integers(100_000, size=(2, 300_000))
@@ -209,3 +215,11 @@ def test_unknown_average_is_named():
         clustering_scores([0, 1], [0, 1], nmi_average="median")
     with pytest.raises(ValueError, match=r"^average: expected one of .*got 'median'"):
         normalized_mutual_info([0, 1], [0, 1], average="median")
+
+
+def test_labels_by_name_and_averages_by_name_only():
+    labels = {"y_true": [0, 0, 1, 1], "y_pred": [0, 0, 0, 1]}
+    assert clustering_scores(**labels)["nmi"] == normalized_mutual_info(**labels)
+    for function in (clustering_scores, normalized_mutual_info):
+        with pytest.raises(TypeError, match="positional"):
+            function(*labels.values(), "max")

@@ -94,6 +94,15 @@ def test_missing_values_among_objects():
         contingency(arrays, [0, 1])
 
 
+def test_a_label_that_refuses_to_be_compared_is_not_missing():
+    class Awkward:
+        def __ne__(self, other):
+            raise TypeError("no")
+
+    one, other = Awkward(), Awkward()
+    assert contingency([one, other, one], [0, 1, 0]).table.toarray().tolist() == [[2, 0], [0, 1]]
+
+
 @pytest.mark.parametrize(
     ("labels", "kind"),
     [

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from manyview.proximal import project_simplex, simplex_qp
-from manyview.proximal.quadratic import simplex_qp_rows
+from manyview.proximal.quadratic import _descend, _factorize, simplex_qp_rows
+
+
+def minimum_on(support, matrix, linear):
+    """The minimum with sum 1 among vectors that are zero elsewhere, of any sign."""
+    size = len(support)
+    system = np.ones((size + 1, size + 1))
+    system[:size, :size], system[-1, -1] = matrix[np.ix_(support, support)], 0.0
+    x = np.zeros(len(linear))
+    x[support] = np.linalg.solve(system, np.append(linear[support], 1.0))[:-1]
+    return x
 
 
 def best_of_all_supports(matrix, linear):
@@ -14,10 +24,7 @@ def best_of_all_supports(matrix, linear):
     best, lowest = None, np.inf
     for size in range(1, len(linear) + 1):
         for support in map(list, combinations(range(len(linear)), size)):
-            system = np.ones((size + 1, size + 1))
-            system[:size, :size], system[-1, -1] = matrix[np.ix_(support, support)], 0.0
-            x = np.zeros(len(linear))
-            x[support] = np.linalg.solve(system, np.append(linear[support], 1.0))[:-1]
+            x = minimum_on(support, matrix, linear)
             value = x @ matrix @ x - 2 * x @ linear
             if x.min() >= 0 and value < lowest:
                 best, lowest = x, value
@@ -48,6 +55,19 @@ def test_quadratic_programme_where_it_is_flat():
     x = simplex_qp(matrix, linear)
     copied = simplex_qp(matrix[np.ix_([0, 0, 1], [0, 0, 1])], linear[[0, 0, 1]])
     np.testing.assert_allclose(copied, [x[0] / 2, x[0] / 2, x[1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_quadratic_programme_of_low_rank(seed):
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(rng.integers(1, 5), 8))
+    if seed % 2:
+        factor = factor.round()  # with columns that are alike, or zero
+    matrix, linear = factor.T @ factor, rng.normal(size=8) * 3
+    x = simplex_qp(matrix, linear)
+    slope = matrix @ x - linear
+    assert x.min() >= 0
+    assert slope[x > 0].max() - slope.min() <= 1e-9
 
 
 @pytest.mark.parametrize(("m", "ridge"), [(1, 1.0), (6, 1.0), (20, 1e-3), (40, 1e-6)])
@@ -127,6 +147,60 @@ def test_a_loose_tolerance_stops_early(some_rows):
     assert solve_rows(gram, targets, tol=np.inf)[3] == 1
 
 
+def test_a_tolerance_that_is_met_exactly_is_met():
+    # The minimum is a corner, and the gradient there is zero: so is the gap.
+    out, _, gaps, steps = solve_rows(np.eye(2), np.array([[0.0, 1.0]]), tol=0.0)
+    assert (out.tolist(), gaps.tolist(), steps) == ([[0.0, 1.0]], [0.0], 1)
+
+
+def test_no_rows_take_no_steps(some_rows):
+    gram, targets = some_rows
+    assert solve_rows(gram, targets[:0])[3] == 0
+
+
+def test_it_ends_where_entries_outside_the_support_are_level_with_it():
+    """Rounding decides whether they seem to lower the value; they would join and leave for ever."""
+    rng = np.random.default_rng(0)
+    for m, d in [(4, 2), (4, 4), (5, 3), (5, 5), (8, 5)]:
+        points = rng.normal(size=(m, d))
+        gram = points @ points.T
+        shares = rng.dirichlet(np.ones(m), size=40)
+        shares[:, ::2] = 0.0
+        shares /= shares.sum(axis=1, keepdims=True)
+        out, _, gaps, steps = solve_rows(gram, shares @ gram, ridge=1e-12, tol=0.0)
+        assert steps < 20
+        assert gaps.max() < 1e-12
+        np.testing.assert_allclose(out @ points, shares @ points, atol=1e-6)
+
+
+def walk_down(gram, b, z):
+    """Towards the minimum on the support, as far as the first entry that becomes zero; then without that one."""
+    support = list(range(len(z)))
+    while True:
+        goal = minimum_on(support, gram, b)
+        falling = [j for j in support if goal[j] < 0]
+        if not falling:
+            return support, goal
+        shares = [z[j] / (z[j] - goal[j]) for j in falling]
+        z = z + min(shares) * (goal - z)
+        support.remove(falling[int(np.argmin(shares))])
+        z[[j for j in range(len(z)) if j not in support]] = 0.0
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_step_leads_to_the_first_entry_that_becomes_zero(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(7, 9))
+    gram, b = points @ points.T, rng.normal(size=9) @ points.T * rng.choice([0.3, 1.0, 3.0])
+    z = rng.dirichlet(np.full(7, rng.choice([0.3, 1.0, 10.0])))
+    left, goal = walk_down(gram, b, z)
+    support, factor, forward = np.arange(7), np.empty((7, 7)), np.empty((7, 2))
+    _factorize(gram, b, 1e-10, support, 0, 7, factor, forward)
+    size = _descend(gram, b, 1e-10, support, 7, factor, forward, np.empty(7), z)
+    assert support[:size].tolist() == left
+    np.testing.assert_allclose(z, goal, atol=1e-9)
+
+
 def test_it_ends_where_rounding_is_all_that_is_left(some_rows):
     gram, targets = some_rows
     out, _, gaps, steps = solve_rows(gram, targets, tol=0.0)
@@ -150,6 +224,13 @@ def test_a_minimum_without_negative_entries_is_taken_as_it_is(some_rows):
     np.testing.assert_allclose(gaps, 0, atol=1e-10)
     assert steps >= 6
     assert solve_rows(gram, targets[:2], start=start[:2])[3] == 1
+
+
+def test_a_gap_is_not_negative_where_rounding_would_make_it_so(some_rows):
+    gram, _ = some_rows
+    inside = np.random.default_rng(1).dirichlet(np.ones(6), size=200)
+    _, _, gaps, _ = solve_rows(gram, inside @ gram + 0.3, start=inside)
+    assert 0 <= gaps.min() <= gaps.max() < 1e-12
 
 
 def test_with_the_identity_entries_join_one_by_one():

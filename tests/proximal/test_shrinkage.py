@@ -56,6 +56,8 @@ def test_many_sweeps_reach_the_exact_answer():
 def test_lp_with_exponent_one_is_the_soft_threshold_to_the_last_bit():
     x = np.random.default_rng(0).normal(size=200)
     np.testing.assert_array_equal(prox_lp(x=x, threshold=0.3, p=1.0), soft_threshold(x=x, threshold=0.3))
+    # there is no root to look for, however coarsely
+    np.testing.assert_array_equal(prox_lp(x, 0.3, 1.0, sweeps=0), soft_threshold(x, 0.3))
 
 
 @pytest.mark.parametrize("sweeps", [0, 1, 4])

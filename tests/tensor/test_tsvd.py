@@ -99,3 +99,11 @@ def test_what_counts_as_zero_follows_the_scale(scale):
 @pytest.mark.parametrize(("length", "times"), [(1, [1]), (2, [1, 1]), (7, [1, 2, 2, 2]), (8, [1, 2, 2, 2, 1])])
 def test_multiplicity_counts_every_slice(length, times):
     assert slice_multiplicity(length).tolist() == times
+
+
+def test_options_have_names():
+    tensor = np.random.default_rng(3).normal(size=(2, 4, 3))
+    same, _ = map_singular_values(tensor=tensor, axis=1, shrink=lambda s: s)
+    np.testing.assert_allclose(same, tensor, atol=1e-12)
+    with pytest.raises(TypeError, match="positional"):
+        map_singular_values(tensor, 1, lambda s: s, 2)
