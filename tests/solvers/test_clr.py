@@ -129,6 +129,15 @@ def test_without_success_the_fewest_components_above_k_are_kept(cloud):
     assert learned.n_components == learned.components[0] > 2
 
 
+@pytest.mark.parametrize("max_iter", [7, 8, 9])
+def test_the_fewest_above_k_are_kept_whatever_came_after_them(cloud, max_iter):
+    # passes 7 to 9 find 4, 2 and 5 components
+    learned = clr.run(cloud, 3, weight=1e4, max_iter=max_iter)
+    assert 3 not in learned.components
+    assert learned.n_components == min(count for count in learned.components if count > 3)
+    assert graph_component_labels(learned.graph)[0] == learned.n_components
+
+
 def test_retarget_sees_every_graph_but_the_last(cloud):
     seen = []
     learned = clr.run(cloud, 4, retarget=lambda graph: (seen.append(graph), cloud.data)[1])

@@ -152,6 +152,6 @@ def run(
         search.move(n_components < n_clusters)
         if retarget is not None:
             target = sp.csr_array((retarget(graph), target.indices, target.indptr), shape=target.shape)
-    if n_components < n_clusters and spare is not None:
+    if n_components != n_clusters and spare is not None:
         n_components, graph = spare
     return LearnedGraph(graph, n_components, embedding, weights[-1], values, weights, components)
