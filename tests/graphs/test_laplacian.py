@@ -50,6 +50,17 @@ def test_vanishing_values_give_zero_vectors_not_nan():
     assert values[0] == pytest.approx(np.linalg.norm(matrix))
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_fewer_anchors_with_edges_than_values_asked_for(make):
+    matrix = np.zeros((6, 5))
+    matrix[:, 3] = np.arange(6)
+    u, values, v = leading_singular_vectors(make(matrix), 2, 4)
+    np.testing.assert_allclose(values, [np.sqrt(55), 0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(np.outer(u[:, 0], v[:, 0]) * values[0], matrix, atol=1e-12)
+    np.testing.assert_array_equal(u[:, 1], 0)
+    np.testing.assert_allclose(v.T @ v, np.eye(2), atol=1e-12)
+
+
 def test_gram_leaves_unsorted_columns_as_they_are():
     thin = sp.csr_array((np.array([2.0, 3.0, 5.0]), np.array([30, 7, 1]), np.array([0, 2, 3])), shape=(2, 40))
     dense = thin.toarray()

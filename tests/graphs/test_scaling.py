@@ -364,3 +364,8 @@ def test_whole_numbers_become_double_and_single_stays_single(name):
     single = SCALERS[name](counts.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, atol=1e-5)
+
+
+def test_one_feature_has_no_spread_to_divide_by():
+    view = np.array([[1.0], [-2.0], [5.0]])
+    np.testing.assert_array_equal(SCALERS["standardized"](view), view)

@@ -331,6 +331,19 @@ def test_v5_empty_place_in_a_cell(write_v5):
         read_views(path, views_key="X")
 
 
+@pytest.mark.parametrize("kind", [9, 15], ids=["numbers", "deflated"])
+def test_v5_anything_but_a_matrix_is_no_variable(write_v5, kind):
+    numbers = _element("<", 9, bytes(48))
+    content = numbers if kind == 9 else _element("<", 15, zlib.compress(numbers))
+    with pytest.raises(FileFormatError, match=r"raw\.mat: .*expected a variable, found an element of type 9"):
+        read_views(write_v5(content))
+
+
+def test_v5_anything_but_a_matrix_is_not_in_a_cell(write_v5):
+    with pytest.raises(FileFormatError, match=r"raw\.mat: .*expected a matrix in a cell, found an element of type 9"):
+        read_views(write_v5(_variable("<", 1, (1, 1), "X", (9, bytes(48)))))
+
+
 def test_v5_variable_twice(write_v5):
     variable = _variable("<", 6, (3, 2), "X", (9, bytes(48)))
     with pytest.raises(FileFormatError, match=r"raw\.mat: holds two variables called 'X'"):

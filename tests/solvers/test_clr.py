@@ -150,6 +150,13 @@ def test_on_pass_is_told_the_objective(cloud):
     told = []
     learned = clr.run(cloud, 4, on_pass=lambda n_iter, value: told.append((n_iter, value)))
     assert told == list(zip(range(1, learned.n_iter + 1), learned.objective, strict=True))
+    history = learned.history
+    assert {name: values.tolist() for name, values in history.items()} == {
+        "objective": learned.objective,
+        "connectivity_weight": learned.weights,
+        "n_components": learned.components,
+    }
+    assert history["n_components"].dtype == np.int64
 
 
 def reference_graph(oracle, tag, view):

@@ -149,6 +149,13 @@ def test_run_is_the_naive_one(views, axis, n):
     np.testing.assert_array_equal(walks, kept)
 
 
+def test_on_pass_is_told_the_objective(walks):
+    seen = []
+    found = etlmsc.run(walks, 0.3, max_iter=5, on_pass=lambda *line: seen.append(line))
+    assert seen == list(enumerate(found.objective, start=1))
+    assert len(seen) == found.n_iter == 5
+
+
 def test_without_errors_the_walks_themselves_are_left(walks):
     found = etlmsc.run(walks, 1.0)
     np.testing.assert_allclose(found.walk, walks.sum(axis=0), atol=1e-5)

@@ -178,6 +178,7 @@ def test_objective_is_that_of_the_result(data, weighting):
         prepared(data[0]), data[2], 4, 3, weighting=weighting, max_iter=500, on_pass=lambda *report: seen.append(report)
     )
     assert seen == list(enumerate(found.objective, start=1))
+    assert found.n_iter == len(seen)
     assert found.view_weights.sum() == pytest.approx(1)
     centres = [[z[found.labels == c].mean(axis=0) for c in range(4)] for z in found.embeddings]
     if weighting == "views":  # at the end the centres are plain means
