@@ -120,6 +120,11 @@ def test_labels_of_one_kind_keep_it(labels, kind):
     assert set(counts.classes.tolist()) == set(np.array(labels, dtype=counts.classes.dtype).tolist())
 
 
+def test_a_thousand_samples_and_classes():
+    counts = contingency(range(1000), range(1000, 0, -1))
+    np.testing.assert_array_equal(counts.table.toarray(), np.eye(1000)[::-1])
+
+
 def test_a_table_is_itself_and_stays_so():
     counts = contingency([0, 0, 1], [0, 1, 1])
     assert counts.table.dtype == np.int64
@@ -137,6 +142,7 @@ def test_a_table_is_itself_and_stays_so():
         ([1, 1, 0, 2, 2], True),
         ([4, 3, 2, 1], True),
         (["b", "b", "a"], True),
+        (range(1000), True),
         ([1, 0, 1], False),
         ([0, 0, 1, 1, 0, 0], False),
         ([0, 1, 0, 1, 2, 2], False),
