@@ -297,7 +297,12 @@ BAD_FILES = {
     "csv not in utf-8": ("a.csv", "größe,b\n1,2\n".encode("latin-1"), "cannot be read as CSV"),
     "csv with an open quote": ("a.csv", b'a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
     "csv with text": ("a.csv", b"a,b,c\n1,x,2\n2,y,3\n", r"1 column\(s\) hold something else: 'b'"),
-    "csv with repeated ids": ("a.csv", b"id,b\nx,1\ny,2\nx,3\n", "id 'x' occurs 2 times in column 'id'"),
+    # y is there once: neither the first that is repeated, nor counted
+    "csv with repeated ids": (
+        "a.csv",
+        b"id,b\ny,2\nx,1\nz,4\nx,3\nz,5\nx,6\n",
+        r"id 'x' occurs 3 times in column 'id'; 2 id\(s\) are repeated",
+    ),
     "csv with a missing id": ("a.csv", b"id,b\nx,1\n,2\n", "column 'id' is empty for 1 sample"),
     "csv with a missing class": ("a.csv", b"label,b\n0,1\n,2\n", "column 'label' is empty for 1 sample"),
     "csv with two labels": (
