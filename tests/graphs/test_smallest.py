@@ -63,3 +63,4 @@ def test_marks_are_packed():
         marks[:size] = rng.random(size) < 0.4
         np.testing.assert_array_equal(places[: pack(marks, places)], np.flatnonzero(marks))
     assert pack(np.ones(16, dtype=np.uint8), np.empty(17, dtype=np.int64)) == 16
+    assert pack(np.ones(512, dtype=np.uint8), np.empty(513, dtype=np.int64)) == 512

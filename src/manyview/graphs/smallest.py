@@ -89,7 +89,7 @@ def pack(marks: np.ndarray, places: np.ndarray) -> int:
         if words[w]:
             for i in range(8 * w, 8 * w + 8):
                 places[count] = i
-                count += np.int64(marks[i])  # a sum of bytes would be one, were this not compiled
+                count += int(marks[i])  # a sum of bytes would be one, were this not compiled
     return count
 
 
