@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo quick test test-all lint docs harden mutation audit benchmark peers missing clean
+.PHONY: help demo quick test test-all lint docs harden coverage mutation audit benchmark peers missing clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,15 @@ harden: .venv/dev ## try to break it: estimators, readers, memory, signals, pack
 mutation: .venv-tools/ready ## change the code and see whether a test fails; takes an hour
 	.venv-tools/bin/python tests/mutation/run.py
 
+# Kernels are seen only where they are not compiled, which is slow; the hashes in graphs/content.py wrap on purpose.
+KERNELS := tests/proximal tests/tensor tests/graphs $(addprefix tests/solvers/test_,edges.py invariant_graph.py kernels.py members.py)
+coverage: .venv/dev ## lines of solvers, proximal, tensor, graphs and io that tests reach; all of them, or it fails
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -q -m 'not slow' tests/proximal tests/tensor tests/io tests/graphs tests/solvers
+	NUMBA_DISABLE_JIT=1 CI=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow' -W 'ignore:overflow encountered in scalar:RuntimeWarning' $(KERNELS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --skip-covered --show-missing --fail-under=100
+
 audit: .venv-tools/ready ## known vulnerabilities of the pinned versions; fails where a version cannot be looked up
 	.venv-tools/bin/python -m pip_audit --strict --requirement constraints.txt --no-deps --disable-pip
 
@@ -86,5 +95,5 @@ missing: .venv-imml/ready ## samples that lack views: scores beside those of imm
 	.venv-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
 
 clean: ## remove .venv, caches and output
-	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-tools .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf .coverage docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-tools .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -157,7 +157,7 @@ def _check_finite(array: Array, where: str, first_row: int) -> None:
 
 def _check_size(array: Array, where: str, first_row: int, *, may_be_small: bool) -> None:
     """Refuse values, all finite, whose squares are not; and views that would vanish when they are squared."""
-    values = array.data if sp.issparse(array) else array
+    values = array if isinstance(array, np.ndarray) else array.data
     if not values.size:
         return
     largest = max(float(values.max()), -float(values.min()))  # a float32 cannot be compared with 1e150
