@@ -128,8 +128,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         """
         self._validate_params()
         checked = self._check(views)
-        # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same on
-        # any machine. The solvers run threads of their own, over rows.
+        # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same
+        # however many cores there are. The solvers run threads of their own, over rows.
         with one_thread():
             if self._sorts_samples:
                 rows = canonical_order(checked.arrays).rows

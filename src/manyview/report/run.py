@@ -32,7 +32,7 @@ _DIGITS = 4
 _MOST_IN_TABLE = 30
 
 
-@one_thread()  # as in fit: the same bits on any machine, and problems this small need no threads
+@one_thread()  # as in fit: the same bits with any number of cores; and problems this small need no threads
 def summarise(
     model: Any, views: Views, result: Mapping[str, Any], *, audits: Iterable[Any] = (), random_state: int = 0
 ) -> dict[str, Any]:
