@@ -115,8 +115,13 @@ def test_an_interrupt_in_a_finaliser_is_not_lost():
     def work():
         finalised = Finalised()
         del finalised
-        threading.Event().wait(60)
+        given_up.wait()
 
+    given_up = threading.Event()
+    watchdog = threading.Timer(60, given_up.set)
+    watchdog.start()
     with pytest.raises(KeyboardInterrupt), stopped_by_signals() as stop:
         work()
+    watchdog.cancel()
     assert stop.exit_code == 143
+    assert not given_up.is_set(), "the signal was heard only when there was nothing left to wait for"

@@ -38,7 +38,7 @@ n_samples = 90
 n_clusters = 3
 random_state = 0
 """
-# A thread sends the signals to its own process. They may hit anything between the first line of a fit and the last.
+# A thread sends the signals to its own process, as a terminal does. They may hit anything between the first line of a fit and the last.
 FITS = """
 import os, random, signal, sys, threading, time, warnings
 import numpy as np
@@ -61,7 +61,7 @@ for i in range(int(sys.argv[1])):
     which = i % 2
     moment = draw.uniform(0, seconds[which])
     try:
-        timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
+        timer = threading.Timer(moment, os.kill, [os.getpid(), signal.SIGINT])
         timer.start()
         models[which].fit(views)
         timer.join()

@@ -30,13 +30,21 @@ class Stop:
     def hear(self, number: int, frame: Any) -> None:
         """Raise ``KeyboardInterrupt``, whatever the signal, so that what tidies up after Ctrl-C does so after all."""
         if _is_in_finaliser(frame):  # Python would print the interrupt, and go on
-            threading.Timer(_MOMENT, signal.raise_signal, [number]).start()
+            threading.Timer(_MOMENT, _repeat, [number]).start()
             return
         now = time.monotonic()
         self.exit_code = self.exit_code or 128 + number
         if now - self._last >= _PATIENCE:
             self._last = now
             raise KeyboardInterrupt
+
+
+def _repeat(number: int) -> None:
+    """Send a signal again, to the main thread: one that goes to another thread does not end what the main one waits for."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:  # Windows
+        signal.raise_signal(number)
 
 
 def _is_in_finaliser(frame: Any) -> bool:
