@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ ALLOWANCE = 64 * 2**20
 take by the dozen of MiB, the rows that a parser looks at together, index pointers of up to 2**20 rows."""
 
 LONGEST_TEXT = 4000
+_PATIENCE = 2.0  # seconds
 DOCUMENTED = tuple(kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, Exception))
 _PROGRAMS = (
     "os.system",
@@ -111,11 +114,21 @@ def judged(
     # SQLite leaves these beside a store that it may only read.
     if left := {path for path in set(_files(watch.folder)) - files if not path.endswith((".db-shm", ".db-wal"))}:
         wrong.append(f"left behind: {sorted(left)}")
-    if _open_files() > places:
-        gc.collect()
-        if _open_files() > places:
-            wrong.append("left open: a file")
+    if left_open := _left_open(places):
+        wrong.append(f"left open: {left_open}")
     return ending, wrong, taken
+
+
+def _left_open(before: Counter[str]) -> list[str]:
+    """Files that stay open. zarr reads chunks in threads: after the error of one, others are at work for a moment."""
+    more = _open_files() - before
+    if more:
+        gc.collect()
+    give_up = time.monotonic() + _PATIENCE
+    while more and time.monotonic() < give_up:
+        time.sleep(0.01)
+        more = _open_files() - before
+    return sorted(more)
 
 
 def _ending(read: Callable[[], Any], names: list[str], wrong: list[str], outside: float) -> str:
@@ -169,5 +182,9 @@ def _files(folder: str) -> Iterator[str]:
             yield os.path.join(place, name)
 
 
-def _open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+def _open_files() -> Counter[str]:
+    found: Counter[str] = Counter()
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # it has been closed meanwhile, as that of the listing itself has
+            found[os.readlink(f"/proc/self/fd/{number}")] += 1
+    return found
