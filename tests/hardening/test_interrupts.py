@@ -38,7 +38,8 @@ n_samples = 90
 n_clusters = 3
 random_state = 0
 """
-# A thread sends the signals to its own process, as a terminal does. They may hit anything between the first line of a fit and the last.
+# A thread sends the signals to its own process, as a terminal does. They may hit anything between the first line of a
+# fit and the last.
 FITS = """
 import os, random, signal, sys, threading, time, warnings
 import numpy as np
@@ -158,8 +159,8 @@ def stop(place, words, moment, signals, whole_group=False):
 
 
 def check_end(place, code, said, signals, context):
-    # Before our own code has begun, the system or Python ends the process. Of two signals that come during one call into
-    # compiled code, Python handles first the one with the lower number, whichever was sent first.
+    # Before our own code has begun, the system or Python ends the process. Of two signals that come during one call
+    # into compiled code, Python handles first the one with the lower number, whichever was sent first.
     assert code in {0, *(-number for number in signals), *(128 + number for number in signals)}, (context, code, said)
     if code >= 0:
         assert "Traceback" not in said, (context, said)

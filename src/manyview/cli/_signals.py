@@ -40,7 +40,7 @@ class Stop:
 
 
 def _repeat(number: int) -> None:
-    """Send a signal again, to the main thread: one that goes to another thread does not end what the main one waits for."""
+    """Send a signal again, to the main thread: one to another thread does not end what the main one waits for."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:  # Windows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,9 @@ import numpy as np
 import pandas
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, text_array
-from manyview.io._tables import Table, listed, load_table
+from manyview.io._common import Options, Part, text_array_of_blocks
+from manyview.io._tables import BLOCK, ID_COLUMNS, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import plain_key
-
-# fmt: off
-ID_COLUMNS = frozenset({
-    "", "unnamed0", "index", "rowname", "rownames", "id", "ids", "sample", "sampleid", "samplename",
-    "barcode", "cellid", "patient", "patientid", "subject", "subjectid",
-})
-# fmt: on
-"""First columns with these names (as `plain_key` spells them) hold ids; pandas writes an index as ``""``."""
 
 LABEL_COLUMNS = frozenset(["label", "labels", "truelabel", "truelabels", "class", "classes", "groundtruth"])
 """Columns with these names hold classes. Fewer than in a .mat: a ``y`` in a table may be a coordinate."""
@@ -69,7 +62,7 @@ def _find_ids(table: Table, options: Options) -> int | None:
     if len(table.names) < 2 or table.names[0] == options.label_column:
         return None
     first = table.frame[0]
-    is_id = plain_key(table.names[0]) in ID_COLUMNS or (_is_text(first) and first.is_unique)
+    is_id = plain_key(table.names[0]) in ID_COLUMNS or (_is_text(first) and _is_unique(first))
     return 0 if is_id else None
 
 
@@ -92,24 +85,40 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
     """The ids as text, so that 7 in one file is 7 in another, whatever types the formats have."""
     if column is None:
         return None
-    values = table.frame[column]
     _check_complete(table, column, "an id")
-    ids = text_array([str(value) for value in values], table.path)
-    kinds, first, counts = np.unique(ids, return_index=True, return_counts=True)
-    if len(kinds) < len(ids):
+    ids = _texts(table, column)
+    if not _differ((ids[start : start + BLOCK].tolist() for start in range(0, len(ids), BLOCK)), len(ids)):
+        kinds, first, counts = np.unique(ids, return_index=True, return_counts=True)
         repeated = np.flatnonzero(counts > 1)
-        example = repeated[np.argmin(first[repeated])]
-        raise FileFormatError(
-            f"{table.path}: id {str(kinds[example])!r} occurs {counts[example]} times in column "
-            f"{table.names[column]!r}; {len(repeated)} id(s) are repeated. Every sample needs an id of its own."
-        )
+        if len(repeated):
+            example = repeated[np.argmin(first[repeated])]
+            raise FileFormatError(
+                f"{table.path}: id {str(kinds[example])!r} occurs {counts[example]} times in column "
+                f"{table.names[column]!r}; {len(repeated)} id(s) are repeated. Every sample needs an id of its own."
+            )
     return ids
 
 
 def _labels(table: Table, column: int) -> np.ndarray:
     _check_complete(table, column, "a class")
-    values = _as_read(table.frame[column])
-    return _as_numpy(values) if _is_numeric(values) else text_array([str(value) for value in values], table.path)
+    values = numbers_in(table.frame[column])
+    return _as_numpy(values) if is_numeric(values) else _texts(table, column)
+
+
+def _texts(table: Table, column: int) -> np.ndarray:
+    values = table.frame[column]
+    return text_array_of_blocks(lambda: ([str(one) for one in block] for block in in_blocks(values)), table.path)
+
+
+def _differ(blocks: Iterable[Iterable[str]], n_texts: int) -> bool:
+    """Whether no text occurs twice. True is certain; two texts can have one hash, about once in 10^19 pairs."""
+    hashes = np.fromiter((hash(text) for block in blocks for text in block), dtype=np.int64, count=n_texts)
+    hashes.sort()
+    return bool((hashes[1:] != hashes[:-1]).all())
+
+
+def _is_unique(values: Any) -> bool:
+    return _differ(in_blocks(values), len(values)) or bool(values.is_unique)
 
 
 def _check_complete(table: Table, column: int, what: str) -> None:
@@ -123,8 +132,8 @@ def _check_complete(table: Table, column: int, what: str) -> None:
 
 def _numbers(table: Table, features: list[int]) -> np.ndarray:
     """The features as one array; empty cells are NaN, for `check_views` to complain about."""
-    columns = {column: _as_read(table.frame[column]) for column in features}
-    text = [table.names[column] for column, values in columns.items() if not _is_numeric(values)]
+    columns = {column: numbers_in(table.frame[column]) for column in features}
+    text = [table.names[column] for column, values in columns.items() if not is_numeric(values)]
     if text:
         raise FileFormatError(
             f"{table.path}: expected numbers, but {len(text)} column(s) hold something else: {listed(text)}. "
@@ -142,22 +151,8 @@ def _as_numpy(values: Any) -> np.ndarray:
     return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
 
 
-def _is_numeric(values: Any) -> bool:
-    return bool(pandas.api.types.is_numeric_dtype(values.dtype))
-
-
 def _is_text(values: Any) -> bool:
     """Whether every value is text that is not a number."""
-    if _is_numeric(values) or values.isna().any():
+    if is_numeric(values) or values.isna().any():
         return False
-    return bool(pandas.to_numeric(values, errors="coerce").isna().all())
-
-
-def _as_read(values: Any) -> Any:
-    """Undo that the first column was loaded as text."""
-    if _is_numeric(values):
-        return values
-    try:
-        return pandas.to_numeric(values)
-    except (ValueError, TypeError):
-        return values
+    return all(pandas.to_numeric(block, errors="coerce").isna().all() for block in in_blocks(values))

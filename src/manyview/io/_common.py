@@ -7,7 +7,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,13 +115,30 @@ def checked_csr(matrix: Any, source: object, max_bytes: int) -> sp.csr_array:
 
 def text_array(texts: Sequence[str], source: object) -> np.ndarray:
     """Texts, such as ids or classes, as an array, in which each takes as many bytes as the longest."""
-    longest = max(map(len, texts), default=0)
-    if len(texts) * longest > _FREE_CHARACTERS + 2 * sum(map(len, texts)):
+    return text_array_of_blocks(lambda: [texts], source)
+
+
+def text_array_of_blocks(
+    blocks: Callable[[], Iterable[Sequence[str]]], source: object, max_bytes: int | None = None
+) -> np.ndarray:
+    """The same for texts that come some at a time, twice: as strings of Python they would take ten times as much."""
+    n_texts, n_characters, longest = 0, 0, ""
+    for block in blocks():
+        n_texts, n_characters = n_texts + len(block), n_characters + sum(map(len, block))
+        longest = max(longest, max(block, key=len, default=""), key=len)
+    if n_texts * len(longest) > _FREE_CHARACTERS + 2 * n_characters:
         raise FileFormatError(
-            f"{source}: expected ids or classes of about the same length, found one of {longest:,} characters among "
-            f"{len(texts):,}: {shortened(max(texts, key=len))!r}. Shorten it."
+            f"{source}: expected ids or classes of about the same length, found one of {len(longest):,} characters "
+            f"among {n_texts:,}: {shortened(longest)!r}. Shorten it."
         )
-    return np.array(texts, dtype=str)
+    array = np.empty(n_texts, dtype=f"U{max(len(longest), 1)}")
+    if max_bytes is not None:
+        check_size(source, array.nbytes, max_bytes)
+    start = 0
+    for block in blocks():
+        array[start : start + len(block)] = block
+        start += len(block)
+    return array
 
 
 def is_matrix(value: Any) -> bool:

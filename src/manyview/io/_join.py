@@ -29,6 +29,8 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
         return list(parts), _by_position(parts)
     if how == "outer":
         return _outer(parts)
+    if len(parts) == 1:  # nothing to look up, for which every id would be a string of Python
+        return list(parts), first
     lookups = [{id_: row for row, id_ in enumerate(part.ids.tolist())} for part in parts if part.ids is not None]
     if how == "exact":
         for part, lookup in zip(parts, lookups, strict=True):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, is_matrix, reading, text_array
+from manyview.io._common import Options, Part, is_matrix, reading, text_array, text_array_of_blocks
 from manyview.io._variables import Cell, Variables, describe, plain_key
 
 # fmt: off
@@ -21,23 +21,64 @@ LABEL_KEYS = frozenset({
 """What authors call their labels, as `plain_key` spells it."""
 
 _LONGEST_NUMBER = 64  # characters
+_LONGEST_LINE = 2**20  # characters
+_BLOCK = 2**16  # characters or labels that are looked at together
 
 
-def read_text_labels(path: Path, _: Options) -> Part:
+def read_text_labels(path: Path, options: Options) -> Part:
     """Read one class per line: whole numbers, or else names."""
     with reading(path, "UTF-8 text"):
-        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").rstrip().splitlines()]
-    if not all(lines):
-        at = lines.index("") + 1
-        raise FileFormatError(f"{path}: line {at} is empty; expected labels, one class per line.")
-    names = text_array(lines, path)
-    if names.dtype.itemsize > _LONGEST_NUMBER * np.dtype("U1").itemsize:  # to convert it would take memory in vain
-        return Part(str(path), labels=names)
-    try:
-        numbers = _whole_numbers(names.astype(np.float64))
-    except ValueError:
-        return Part(str(path), labels=names)
+        names = text_array_of_blocks(lambda: _lines(path), path, options.max_bytes)
+    numbers = _numbers_in(names)
     return Part(str(path), labels=names if numbers is None else numbers)
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    """The lines of a file in blocks, without the space around them and without empty lines at the end."""
+    n_lines, empty = 0, 0
+    for block in _blocks_of_lines(path):
+        lines = [line.strip() for line in block]
+        if not empty and "" in lines:
+            at = lines.index("")
+            empty = n_lines + at + 1
+            yield lines[:at]
+            lines = lines[at:]
+        if empty and any(lines):
+            raise FileFormatError(f"{path}: line {empty} is empty; expected labels, one class per line.")
+        if not empty:
+            yield lines
+        n_lines += len(block)
+
+
+def _blocks_of_lines(path: Path) -> Iterator[list[str]]:
+    rest = ""
+    with path.open(encoding="utf-8-sig") as file:
+        while block := file.read(_BLOCK):
+            *lines, rest = f"{rest}{block}|".splitlines()
+            rest = rest[:-1]  # what may go on in the next block
+            if len(rest) > _LONGEST_LINE:
+                raise FileFormatError(
+                    f"{path}: a line has more than {_LONGEST_LINE:,} characters; expected labels, one class per line."
+                )
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _numbers_in(names: np.ndarray) -> np.ndarray | None:
+    """The whole numbers that the texts spell, or None."""
+    if names.dtype.itemsize > _LONGEST_NUMBER * np.dtype("U1").itemsize:  # to convert it would take memory in vain
+        return None
+    numbers = np.empty(len(names), dtype=np.int64)
+    for start in range(0, len(names), _BLOCK):
+        try:
+            some = _whole_numbers(names[start : start + _BLOCK].astype(np.float64))
+        except ValueError:
+            return None
+        if some is None:
+            return None
+        numbers[start : start + _BLOCK] = some
+    return numbers
 
 
 def is_label_key(key: str) -> bool:

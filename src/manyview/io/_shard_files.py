@@ -16,10 +16,10 @@ import numpy as np
 
 from manyview._optional import require
 from manyview.exceptions import FileFormatError
-from manyview.io._columns import ID_COLUMNS, LABEL_COLUMNS
+from manyview.io._columns import LABEL_COLUMNS
 from manyview.io._common import reading
 from manyview.io._numpy import read_header
-from manyview.io._tables import listed
+from manyview.io._tables import ID_COLUMNS, listed
 from manyview.io._variables import plain_key
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"

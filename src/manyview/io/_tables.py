@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import pandas
 
 from manyview._optional import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, reading
+from manyview.io._variables import plain_key
 
+BLOCK = 2**16
+"""Lines or values that are looked at together. All of them, as fields or strings of Python, would take memory of many
+times the file."""
+
+# fmt: off
+ID_COLUMNS = frozenset({
+    "", "unnamed0", "index", "rowname", "rownames", "id", "ids", "sample", "sampleid", "samplename",
+    "barcode", "cellid", "patient", "patientid", "subject", "subjectid",
+})
+# fmt: on
+"""First columns with these names (as `plain_key` spells them) hold ids; pandas writes an index as ``""``."""
+
+_NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
 _STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
 
 
@@ -37,28 +53,108 @@ def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Ta
     with path.open("rb") as stream, reading(path, kind):
         if b"\0" in stream.read(2**13):
             raise FileFormatError(f"{path}: expected {kind}, UTF-8 text, found binary data or another encoding.")
-        first_line = _check_lines(path, separator)
+        first_line, n_lines = _check_lines(path, separator)
         has_header = _has_header(path, first_line, options.header)
         width = len(first_line)
         names = first_line if has_header else [str(column) for column in range(width)]
         id_at = names.index(options.id_column) if options.id_column in names else 0
-        stream.seek(0)
-        frame = pandas.read_csv(
-            stream,
+        # Each number once in the table, and once in the view that is made of it.
+        check_size(path, 2 * 8 * n_lines * width, options.max_bytes)
+        parse = partial(
+            pandas.read_csv,
             sep=separator,
             header=0 if has_header else None,
             names=range(width),
             index_col=False,
-            # As text, because pandas would make the id 001 into 1. Undone below where the column is no id.
-            dtype={id_at: str} if width > 1 else None,
             encoding="utf-8-sig",
             low_memory=False,
+            chunksize=BLOCK,
         )
+        # As text, because pandas would make the id 001 into 1. Undone where the column cannot be one.
+        text = {id_at} if width > 1 else set()
+        is_named = names[id_at] == options.id_column or plain_key(names[id_at]) in ID_COLUMNS
+        frame = _parsed(stream, parse, n_lines, text, undone=set() if is_named else text)
     return Table(path, names, frame)
 
 
-def _check_lines(path: Path, separator: str) -> list[str]:
-    """Return the fields of the first line, after checking that all lines have as many.
+def _parsed(
+    stream: BinaryIO, parse: Callable[..., Any], n_rows: int, text: set[int], undone: Collection[int] = ()
+) -> Any:
+    """What pandas makes of a file, block by block.
+
+    A column has one type, as if it had been read at once: where blocks differ, it is read again as text.
+
+    Parameters
+    ----------
+    stream : file
+    parse : callable
+        Of the file and the types of columns; returns blocks.
+    n_rows : int
+        Not less than there are.
+    text : set of int
+        Columns to read as text, whatever they hold.
+    undone : collection of int
+        Those of them that are made numbers if they hold nothing else.
+    """
+    stream.seek(0)
+    numbers: dict[int, np.ndarray] = {}
+    others: defaultdict[int, list[Any]] = defaultdict(list)
+    start = 0
+    with parse(stream, dtype=dict.fromkeys(text, str)) as blocks:
+        for block in blocks:
+            for column in block:
+                values = numbers_in(block[column]) if column in undone else block[column]
+                if values.dtype in _NUMBERS:
+                    numbers[column] = _filled(numbers.get(column), values, start, n_rows)
+                else:
+                    others[column].append(values)
+            start += len(block)
+    unlike = {column for column, found in others.items() if column in numbers or len({one.dtype for one in found}) > 1}
+    whole: dict[int, Any] = {column: values[:start] for column, values in numbers.items() if column not in unlike}
+    for column in others.keys() - unlike:
+        whole[column] = pandas.concat(others.pop(column), ignore_index=True)
+    if unlike:
+        del numbers, others
+        again = _parsed(stream, partial(parse, usecols=sorted(unlike)), n_rows, unlike)
+        whole |= {column: again[column] for column in unlike}
+    return pandas.DataFrame({column: whole[column] for column in sorted(whole)}, copy=False)
+
+
+def _filled(whole: np.ndarray | None, values: Any, start: int, n_rows: int) -> np.ndarray:
+    """A column with the numbers of a block at their place; into one array, as small pieces leave gaps in memory."""
+    if whole is None:
+        whole = np.empty(n_rows, dtype=values.dtype)
+    whole = whole.astype(np.promote_types(whole.dtype, values.dtype), copy=False)
+    whole[start : start + len(values)] = values
+    return whole
+
+
+def in_blocks(values: Any) -> Iterator[Any]:
+    """A column in pieces."""
+    for start in range(0, len(values), BLOCK):
+        yield values.iloc[start : start + BLOCK]
+
+
+def is_numeric(values: Any) -> bool:
+    """Whether a column holds numbers, or gaps."""
+    return bool(pandas.api.types.is_numeric_dtype(values.dtype))
+
+
+def numbers_in(values: Any) -> Any:
+    """A column of texts as numbers, if all of them are; else as it is."""
+    if is_numeric(values):
+        return values
+    try:
+        found = [pandas.to_numeric(block) for block in in_blocks(values)]
+        if found and all(piece.dtype in _NUMBERS for piece in found):
+            return pandas.concat(found)
+        return pandas.to_numeric(values)
+    except (ValueError, TypeError):
+        return values
+
+
+def _check_lines(path: Path, separator: str) -> tuple[list[str], int]:
+    """Return the fields of the first line and the number of lines, after checking that all have as many fields.
 
     pandas fills short rows with NaN and skips empty lines, either of which would shift or invent samples.
     """
@@ -67,8 +163,9 @@ def _check_lines(path: Path, separator: str) -> list[str]:
         first = next(rows, [])
         if not first:
             raise FileFormatError(f"{path}: the first line is empty; expected the names of the columns.")
-        empty_line = 0
+        n_lines, empty_line = 1, 0
         for row in rows:
+            n_lines += 1
             if not row:
                 empty_line = empty_line or rows.line_num
             elif empty_line:
@@ -77,7 +174,7 @@ def _check_lines(path: Path, separator: str) -> list[str]:
                 raise FileFormatError(
                     f"{path}: line {rows.line_num} has {len(row)} fields, the first line has {len(first)}."
                 )
-    return [name.strip() for name in first]
+    return [name.strip() for name in first], n_lines
 
 
 def _has_header(path: Path, first_line: list[str], header: bool | None) -> bool:
