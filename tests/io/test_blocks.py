@@ -1,4 +1,4 @@
-"""Text files longer than what is looked at together: as if read at once, in memory in proportion to the file."""
+"""Long text files: what is read block by block is as if read at once, and memory is in proportion to the file."""
 
 from __future__ import annotations
 
@@ -142,3 +142,27 @@ def test_labels_take_no_more_than_ten_times_their_file(tmp_path, monkeypatch, li
     path.write_text(line * 30_000)
     np.save(tmp_path / "views.npy", np.ones((30_000, 1), dtype=bool))
     assert peak(lambda: read_views(tmp_path / "views.npy", labels=path)) < 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"), [("pattern", "1 1\n"), ("real", "1 1 1\n"), ("integer", "1 1 1\n"), ("array", "1\n")]
+)
+def test_a_matrix_takes_no_more_than_ten_times_its_file(tmp_path, kind, line):
+    path, size = tmp_path / "a.mtx", 100
+    layout = "array real" if kind == "array" else f"coordinate {kind}"
+    sizes = f"{size} {size}" if kind == "array" else f"{size} {size} {size**2}"
+    path.write_text(f"%%MatrixMarket matrix {layout} general\n{sizes}\n{line * size**2}")
+    read_views(path)
+    assert peak(lambda: read_views(path)) < 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize(("layout", "sizes", "n_lines"), [("coordinate", "99 99 8000", 8000), ("array", "99 99", 4950)])
+def test_a_symmetric_matrix_of_short_lines_takes_more(tmp_path, layout, sizes, n_lines):
+    """Each entry stands twice in what is read. Who sets a limit is told before the memory is taken."""
+    path = tmp_path / "a.mtx"
+    line = "2 1 1\n" if layout == "coordinate" else "1\n"
+    path.write_text(f"%%MatrixMarket matrix {layout} real symmetric\n{sizes}\n{line * n_lines}")
+    limit = 10 * path.stat().st_size
+    with pytest.raises(FileFormatError, match=r"a\.mtx: would take [\d,]+ bytes of memory, more than max_bytes"):
+        read_views(path, max_bytes=limit)
+    assert peak(lambda: read_views(path, max_bytes=2 * limit)) < 2 * limit

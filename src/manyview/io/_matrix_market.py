@@ -21,7 +21,9 @@ _DTYPES = {"real": np.float64, "double": np.float64, "integer": np.int64, "patte
 _MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 """Symmetry -> the sign with which an entry below the diagonal stands above it too; 0 if it does not."""
 
-_BYTES_PER_ENTRY = 24  # two indices and a value, 8 bytes each
+# While a matrix is made of an entry of the file: numbers as they are read, indices, values, and what is returned. An
+# entry of a symmetric file stands twice in it.
+_BYTES_PER_ENTRY = {(True, 0): 40, (True, 1): 80, (False, 0): 16, (False, 1): 32}
 _LONGEST_LINE = 2**16
 _LONGEST_ENTRY = 1000  # characters
 _FREE_TEXT = 2**20  # characters, for comments
@@ -44,17 +46,23 @@ def read_mtx(path: Path, options: Options) -> Part:
                 f"{path}: the header announces {shape[0]} x {shape[1]} with {n_entries:,} entries, "
                 "which is an empty matrix or more than the file can hold."
             )
-        check_size(path, _BYTES_PER_ENTRY * n_entries, options.max_bytes)
+        sign = _MIRRORED[symmetry]
+        check_size(path, _BYTES_PER_ENTRY[sparse, abs(sign)] * n_entries, options.max_bytes)
         entries = _read_entries(path, lines, n_entries, (2 if sparse else 0) + (field != "pattern"))
-        whole = entries if field == "integer" else entries[:, : 2 if sparse else 0]
-        if (whole != np.round(whole)).any():
+        whole = entries.T if field == "integer" else entries.T[: 2 if sparse else 0]
+        if any((numbers != np.round(numbers)).any() for numbers in whole):
             raise FileFormatError(f"{path}: expected whole numbers, found fractions among the indices or values.")
         _check_range(path, entries, shape if sparse else (), field)
-        values = entries[:, -1].astype(_DTYPES[field]) if field != "pattern" else np.ones(n_entries)
+        # The type of indices that SciPy takes, which would else copy them.
+        index = np.int32 if max(shape) < 2**31 else np.int64
+        places = [numbers.astype(index) - index(1) for numbers in (entries.T[:2] if sparse else ())]
+        values = entries[:, -1].astype(_DTYPES[field], copy=sparse) if field != "pattern" else np.ones(n_entries)
+        del entries, whole
         if sparse:
-            matrix = _sparse(entries, values, shape, _MIRRORED[symmetry])
+            matrix = _sparse(places, values, shape, sign)
+            del places, values
             return Part(str(path), (checked_csr(matrix, path, options.max_bytes),), (_name(path),))
-        return Part(str(path), (_dense(values, shape, _MIRRORED[symmetry]),), (_name(path),))
+        return Part(str(path), (_dense(values, shape, sign),), (_name(path),))
 
 
 def _read_banner(path: Path, lines: Any) -> tuple[bool, str, str]:
@@ -117,8 +125,8 @@ def _bounded(lines: Any, n_entries: int) -> Iterator[str]:
         raise ValueError(f"more text than {n_entries:,} entries need")
 
 
-def _sparse(entries: np.ndarray, values: np.ndarray, shape: tuple[int, ...], sign: int) -> sp.coo_array:
-    rows, columns = entries[:, 0].astype(np.int64) - 1, entries[:, 1].astype(np.int64) - 1
+def _sparse(places: list[np.ndarray], values: np.ndarray, shape: tuple[int, ...], sign: int) -> sp.coo_array:
+    rows, columns = places
     if sign:
         off = rows != columns
         rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])
@@ -130,10 +138,13 @@ def _dense(values: np.ndarray, shape: tuple[int, ...], sign: int) -> np.ndarray:
     if not sign:
         return values.reshape(shape, order="F")
     matrix = np.zeros(shape, dtype=values.dtype)
-    # The lower triangle by columns is the upper one by rows; a skew-symmetric file leaves out the diagonal.
-    columns, rows = np.triu_indices(shape[0], k=0 if sign > 0 else 1)
-    matrix[columns, rows] = sign * values
-    matrix[rows, columns] = values
+    # The lower triangle by columns; a skew-symmetric file leaves out the diagonal.
+    start = 0
+    for column in range(shape[0]):
+        first = column if sign > 0 else column + 1
+        below = values[start : start + shape[0] - first]
+        matrix[column, first:], matrix[first:, column] = sign * below, below
+        start += len(below)
     return matrix
 
 
