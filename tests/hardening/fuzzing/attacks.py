@@ -404,8 +404,15 @@ def _texts() -> Iterator[bytes]:
     yield b"=cmd|'/C calc'!A0,b\n1,2\n3,4\n"
 
 
+def _long_texts() -> Iterator[bytes]:
+    """Short lines, and so many that what is taken for each is more than what any file is allowed."""
+    yield b"id,a\n" + b"".join(b"%x,1\n" % i for i in range(750_000))
+    yield b"a,b\n" + b",\n" * 3 * 10**6
+    yield b"a,label\n" + b"1,x\n" * 1_500_000
+
+
 def _csv(target: Target) -> Iterator[Files]:
-    for text in _texts():
+    for text in (*_texts(), *_long_texts()):
         yield {"data.csv": text}
 
 
@@ -504,6 +511,8 @@ def _matrix_market() -> Iterator[bytes]:
     yield b"%%MatrixMarket matrix array pattern general\n2 2\n1\n1\n1\n1\n"
     yield b"%%MatrixMarket matrix array real general\n300000 1\n" + b"1\n" * 300_000
     yield b"%%MatrixMarket matrix array real skew-symmetric\n20000 20000\n1\n"
+    yield head.replace(b"real general", b"pattern symmetric") + b"9 9 1500000\n" + b"2 1\n" * 1_500_000
+    yield b"%%MatrixMarket matrix array real symmetric\n2600 2600\n" + b"1\n" * (2600 * 2601 // 2)
 
 
 def _mtx(target: Target) -> Iterator[Files]:
@@ -547,7 +556,7 @@ def _labels(target: Target) -> Iterator[Files]:
     for text in (
         b"a\n" * 50_000 + b"z" * 10**6,
         b"\n" * 10**6,
-        b"12\n" * 10**6,
+        b"12\n" * 2 * 10**6,
         "ä\u2028b\x1c\x0bc".encode(),
         b"\xff\xfea\0",
     ):
