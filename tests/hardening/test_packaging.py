@@ -289,7 +289,7 @@ def test_commands_work_with_the_core_dependencies(fresh, tmp_path):
     assert set(os.listdir(tmp_path / "out")) == {"labels.csv", "result.json", "graph.npz", "report.html"}
     run(command, "demo", "--out", "demo", cwd=tmp_path)
     assert (tmp_path / "demo" / "report.html").is_file()
-    assert "InvariantTBGL" in run(command, "methods", cwd=tmp_path)
+    assert "invariant-tbgl" in run(command, "methods", cwd=tmp_path)
     assert "quick" in run(command, "experiments", "list", cwd=tmp_path)
 
 
