@@ -315,7 +315,7 @@ BAD_FILES = {
         b"id,label\nx,1\ny,2\n",
         "no features: 2 samples, columns 'id', 'label'",
     ),
-    "csv without rows": ("a.csv", b"a,b\n", "no features: 0 samples"),
+    "csv without rows": ("a.csv", b"a,b\n\n", "no samples, only names of columns: 'a', 'b'"),
     "tsv with a short row": ("a.tsv", b"a\tb\n1\n", "line 2 has 1 fields"),
     "parquet that is text": ("a.parquet", b"PAR1 or not", "cannot be read as parquet"),
     "unknown extension": ("a.xlsx", b"PK", r"cannot be read by its extension. Expected one of \.mat, \.npz"),

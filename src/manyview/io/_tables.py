@@ -58,6 +58,8 @@ def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Ta
         width = len(first_line)
         names = first_line if has_header else [str(column) for column in range(width)]
         id_at = names.index(options.id_column) if options.id_column in names else 0
+        if n_lines == has_header:  # before pandas makes columns, which takes its time where there are many names
+            raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
         # Each number once in the table, and once in the view that is made of it.
         check_size(path, 2 * 8 * n_lines * width, options.max_bytes)
         parse = partial(
@@ -102,6 +104,10 @@ def _parsed(
     start = 0
     with parse(stream, dtype=dict.fromkeys(text, str)) as blocks:
         for block in blocks:
+            if start == 0 and len(block) < BLOCK:  # all there is: a table of many columns is not taken to pieces
+                for column in undone:
+                    block[column] = numbers_in(block[column])
+                return block
             for column in block:
                 values = numbers_in(block[column]) if column in undone else block[column]
                 if values.dtype in _NUMBERS:
@@ -165,7 +171,7 @@ def _check_lines(path: Path, separator: str) -> tuple[list[str], int]:
             raise FileFormatError(f"{path}: the first line is empty; expected the names of the columns.")
         n_lines, empty_line = 1, 0
         for row in rows:
-            n_lines += 1
+            n_lines += bool(row)
             if not row:
                 empty_line = empty_line or rows.line_num
             elif empty_line:

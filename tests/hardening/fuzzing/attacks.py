@@ -386,7 +386,7 @@ def _texts() -> Iterator[bytes]:
     yield b"\xef\xbb\xbf"
     yield b"\xef\xbb\xbf\xef\xbb\xbfa,b\n1,2\n"
     yield b"\n" * 10**4
-    yield b"," * 5000
+    yield b"," * 10**5
     yield b"a,a,a\n1,2,3\n4,5,6\n"
     yield b"id,id\nx,y\nz,w\n"
     yield b"a,b\n1e400,-1e400\n1e-400,nan\n99999999999999999999999,1\n"
