@@ -315,6 +315,17 @@ BAD_FILES = {
         b"id,label\nx,1\ny,2\n",
         "no features: 2 samples, columns 'id', 'label'",
     ),
+    "csv with hundreds of digits": ("a.csv", b"a,b\n" + b"9" * 400 + b",1\n", "hold something else: 'a'"),
+    "csv with hundreds of digits and text": (
+        "a.csv",
+        b"a,b\n-" + b"9" * 400 + b",1\nx,2\n",
+        "hold something else: 'a'",
+    ),
+    "csv with a class of hundreds of digits": (
+        "a.csv",
+        b"a,label\n1,x\nx,-" + b"9" * 400 + b"\n",
+        "hold something else: 'a'",
+    ),
     "csv without rows": ("a.csv", b"a,b\n\n", "no samples, only names of columns: 'a', 'b'"),
     "tsv with a short row": ("a.tsv", b"a\tb\n1\n", "line 2 has 1 fields"),
     "parquet that is text": ("a.parquet", b"PAR1 or not", "cannot be read as parquet"),

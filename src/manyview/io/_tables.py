@@ -154,9 +154,10 @@ def numbers_in(values: Any) -> Any:
         found = [pandas.to_numeric(block) for block in in_blocks(values)]
         if found and all(piece.dtype in _NUMBERS for piece in found):
             return pandas.concat(found)
-        return pandas.to_numeric(values)
+        whole = pandas.to_numeric(values)
     except (ValueError, TypeError):
         return values
+    return whole if is_numeric(whole) else values  # integers of hundreds of digits are objects of Python
 
 
 def _check_lines(path: Path, separator: str) -> tuple[list[str], int]:
