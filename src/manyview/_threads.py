@@ -21,8 +21,8 @@ def one_thread() -> Iterator[None]:
     """Hold BLAS and OpenMP to one thread each, and give them back when nobody is inside any more.
 
     With more threads they add up in another order; with one, a result has the same bits however many cores there are.
-    OpenMP has a limit for each thread. That of most BLAS libraries is one for the whole process, so those that are inside at
-    the same time share it: the first sets it, the last one restores it.
+    OpenMP has a limit for each thread. That of most BLAS libraries is one for the whole process, so those that are
+    inside at the same time share it: the first sets it, the last one restores it.
 
     Examples
     --------
