@@ -238,6 +238,7 @@ WRONG = {
     "no dataset": (TABLE.replace('datasets = ["MSRC-v5"]\n', ""), r"datasets: expected at least one"),
     "row twice": (TABLE + '[[row]]\nname = "SFMC"\nestimator = "TBGL"\n', r"row: 'SFMC' is there more than once"),
     "axes of a table": (SWEEP.replace("sweep", "table"), r"axes: expected none, as kind is 'table'"),
+    "no methods": (TABLE.partition("[[row]]")[0], r"methods: expected at least one, here or as \[\[row\]\]"),
     "sweep without": (TABLE.replace('"table"', '"sweep"'), r"axes: expected at least one, as kind is 'sweep'"),
     "axis": (SWEEP.replace('parameter = "n_anchors"\n', ""), r"\[axes\.m\] parameter: expected what is varied"),
     "axis values": (SWEEP.replace("0.2", "0.1"), r"\[axes\.m\] values: expected a list of different numbers"),

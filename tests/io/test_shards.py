@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import dask
@@ -137,6 +138,16 @@ def test_an_array_inside_a_zarr_group(tmp_path):
         FileFormatError, match=r"all\.zarr: is a zarr group, which holds 'colour'. Give the path of one"
     ):
         open_views({"a": tmp_path / "all.zarr"})
+
+
+@pytest.mark.parametrize("n_columns", [2**64, 2**60])
+def test_a_zarr_array_that_no_machine_can_address(tmp_path, n_columns):
+    save_zarr(tmp_path / "a.zarr", WIDE)
+    described = json.loads((tmp_path / "a.zarr" / "zarr.json").read_text())
+    described["shape"] = [6, n_columns]
+    (tmp_path / "a.zarr" / "zarr.json").write_text(json.dumps(described))
+    with pytest.raises(FileFormatError, match=rf"a\.zarr: announces an array of shape \(6, {n_columns}\)"):
+        open_views({"a": tmp_path / "a.zarr"})
 
 
 def test_parquet_columns_get_their_common_type(tmp_path):

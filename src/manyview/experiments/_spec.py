@@ -165,6 +165,8 @@ def _part(name: str, table: Table) -> Part:
     if not 1 <= seeds.stop <= _MOST_SEEDS:
         raise table.error("seeds", f"expected 1 to {_MOST_SEEDS}, got {seeds.stop}.")
     lines = _lines(table)
+    if not lines:
+        raise table.error("methods", "expected at least one, here or as [[row]].")
     for line in lines:
         for key in ("per_dataset", "preset", "each_view", "protocols") if kind == "growth" else ("axes",):
             if getattr(line, key):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,6 +144,10 @@ def _open_zarr(path: Path, _: Any) -> Shard:
             raise FileFormatError(
                 f"{path}: is a zarr group, which holds {listed(sorted(array)) or 'nothing'}. Give the path of one "
                 "array, such as group.zarr/name."
+            )
+        if prod(array.shape) * array.dtype.itemsize > np.iinfo(np.intp).max:
+            raise FileFormatError(
+                f"{path}: announces an array of shape {array.shape}, more than any machine can address."
             )
         n_rows, step = (array.shape[0], max(1, array.chunks[0])) if array.ndim else (0, 1)
         if n_rows > step * _MOST_PIECES:  # the description alone can announce any number of them
