@@ -11,7 +11,7 @@ import pandas
 
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part, text_array_of_blocks
-from manyview.io._tables import BLOCK, ID_COLUMNS, NUMBERS, Table, in_blocks, is_numeric, listed, load_table, numbers_in
+from manyview.io._tables import BLOCK, ID_COLUMNS, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import plain_key
 
 LABEL_COLUMNS = frozenset(["label", "labels", "truelabel", "truelabels", "class", "classes", "groundtruth"])
@@ -132,10 +132,6 @@ def _check_complete(table: Table, column: int, what: str) -> None:
 
 def _numbers(table: Table, features: list[int]) -> np.ndarray:
     """The features as one array; empty cells are NaN, for `check_views` to complain about."""
-    if features and features[-1] - features[0] < len(features):  # side by side: no need to look at each
-        together = table.frame.iloc[:, features[0] : features[-1] + 1]
-        if len(together) and set(together.dtypes) <= set(NUMBERS):
-            return np.ascontiguousarray(together.to_numpy())
     columns = {column: numbers_in(table.frame[column]) for column in features}
     text = [table.names[column] for column, values in columns.items() if not is_numeric(values)]
     if text:

@@ -30,9 +30,7 @@ ID_COLUMNS = frozenset({
 # fmt: on
 """First columns with these names (as `plain_key` spells them) hold ids; pandas writes an index as ``""``."""
 
-NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
-"""Types of columns of numbers, as pandas reads them."""
-
+_NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
 _STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
 
 
@@ -112,7 +110,7 @@ def _parsed(
                 return block
             for column in block:
                 values = numbers_in(block[column]) if column in undone else block[column]
-                if values.dtype in NUMBERS:
+                if values.dtype in _NUMBERS:
                     numbers[column] = _filled(numbers.get(column), values, start, n_rows)
                 else:
                     others[column].append(values)
@@ -154,7 +152,7 @@ def numbers_in(values: Any) -> Any:
         return values
     try:
         found = [pandas.to_numeric(block) for block in in_blocks(values)]
-        if found and all(piece.dtype in NUMBERS for piece in found):
+        if found and all(piece.dtype in _NUMBERS for piece in found):
             return pandas.concat(found)
         whole = pandas.to_numeric(values)
     except (ValueError, TypeError):
