@@ -4,6 +4,7 @@
     python tests/mutation/run.py                                    # proximal, tensor, metrics
     python tests/mutation/run.py src/manyview/graphs/bipartite.py   # some other module or folder
     python tests/mutation/run.py --again                            # only what the last run did not catch, or not reach
+    python tests/mutation/run.py src/manyview/io --share 0.05       # a sample; with --again, the survivors among it
 
 The mutants are those of all operators of Cosmic Ray. Its own way to run them starts pytest anew for each, which takes
 hours here; this program collects the tests of a module once, and forks a process per mutant that swaps the changed code
@@ -274,12 +275,14 @@ def main() -> None:
         for mutant in mutants_of(path):
             if mutant.pointless:
                 left_out[mutant.module] += 1
-            elif mutant.key not in caught:
+            else:
                 mutants.append(mutant)
-        if not mutants:
-            continue
         random.Random(0).shuffle(mutants)  # what is done so far, or asked for, is a fair sample
         mutants = mutants[: math.ceil(arguments.share * len(mutants))]
+        # Drawn first, so that the same share again is the same sample.
+        mutants = [mutant for mutant in mutants if mutant.key not in caught]
+        if not mutants:
+            continue
         tests = arguments.tests or [str(mirroring_tests(path))]
         process = multiprocessing.get_context("fork").Process(target=run_module, args=(path, tests, mutants, results))
         process.start()
