@@ -179,6 +179,14 @@ def test_max_bytes_counts_what_unfolds(save_mat):
         read_views(path, max_bytes=1_000_000)
 
 
+def test_max_bytes_counts_all_values_of_v73(save_mat73):
+    path = save_mat73(X=[np.zeros((100, 50)), np.zeros((100, 75))])
+    taken = 8 * (100 * 50 + 100 * 75) + 2 * 8  # and two references
+    assert read_views(path, max_bytes=taken).n_samples == 100
+    with pytest.raises(FileFormatError, match=rf"data\.mat: would take {taken:,} bytes .* max_bytes={taken - 1:,}"):
+        read_views(path, max_bytes=taken - 1)
+
+
 def test_external_link_is_not_followed(tmp_path, views):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "secret.mat", "w") as file:
@@ -320,6 +328,16 @@ def test_v5_compressed_variable_cut_short(write_v5):
 def test_v5_variables_without_a_name_are_left_out(write_v5):
     hidden = _variable("<", 6, (3, 2), "", (9, bytes(48)))
     assert read_views(write_v5(hidden, _variable("<", 6, (3, 2), "X", (9, bytes(48))), hidden)).names == ("X",)
+
+
+def test_v5_what_only_matlab_can_decode_is_described(write_v5):
+    """A string or a table has no shape: its name comes first, then those of the system and of its class."""
+    texts = [_element("<", 1, text) for text in (b"words", b"MCOS", b"string")]
+    parts = [_element("<", 6, struct.pack("<II", 17, 0)), *texts]
+    path = write_v5(_element("<", 14, b"".join(parts)), _variable("<", 6, (3, 2), "X", (9, bytes(48))))
+    assert read_views(path).names == ("X",)
+    with pytest.raises(FileFormatError, match=r"words \(object\)"):
+        read_views(path, views_key="words")
 
 
 def test_v5_empty_place_in_a_cell(write_v5):

@@ -52,6 +52,8 @@ BAD = {
         "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 3\n",
         "expected a first line like",
     ),
+    "vector": ("%%MatrixMarket vector coordinate real general\n1 1 1\n1 1 2\n", "expected a first line like"),
+    "unknown format": ("%%MatrixMarket matrix list real general\n1 1\n2\n", "expected a first line like"),
     "no sizes": (HEAD, "damaged"),
     "wrong sizes": (HEAD + "2 2\n1 1 1\n", "expected 3 sizes"),
     "huge": (HEAD + "3 3 1000000000000\n1 1 1\n", "more than the file can hold"),
@@ -99,3 +101,17 @@ def test_whole_numbers_beyond_64_bits(tmp_path):
     (tmp_path / "a.mtx").write_text(HEAD.replace("real", "integer") + "3 3 1\n1 1 1e300\n")
     with pytest.raises(FileFormatError, match=r"a\.mtx: expected whole numbers of 64 bits, found 1e\+300"):
         read_views(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize("field", ["real", "double"])
+def test_only_whole_numbers_have_64_bits(tmp_path, field):
+    (tmp_path / "a.mtx").write_text(HEAD.replace("real", field) + "1 2 1\n1 2 1e300\n")
+    assert read_views(tmp_path / "a.mtx")[0].toarray().tolist() == [[0, 1e300]]
+
+
+def test_the_text_may_be_long_where_the_entries_are_many(tmp_path):
+    """Lines of 1,000 characters, and more of them than the text that is free of charge."""
+    n = 1100
+    lines = "".join(f"{row}".ljust(999) + "\n" for row in range(n))
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix array real general\n{n} 1\n{lines}")
+    np.testing.assert_array_equal(read_views(tmp_path / "a.mtx")[0].ravel(), np.arange(n))

@@ -70,6 +70,14 @@ def test_labels_given_replace_labels_found(tmp_path, save_mat, cell, views, labe
     np.testing.assert_array_equal(found.labels, labels[::-1])
 
 
+def test_labels_given_replace_those_of_every_file(tmp_path):
+    for name, classes in {"a": "01", "b": "10"}.items():
+        (tmp_path / f"{name}.csv").write_text(f"x,label\n5,{classes[0]}\n6,{classes[1]}\n")
+    (tmp_path / "right.txt").write_text("cat\ndog\n")
+    found = read_views([tmp_path / "a.csv", tmp_path / "b.csv"], labels=tmp_path / "right.txt")
+    assert found.labels.tolist() == ["cat", "dog"]
+
+
 def test_result_passes_the_check(save_mat, cell, views, labels):
     checked = check_views(read_views(save_mat(X=cell(views), y=labels)))
     assert all(array.dtype == np.float64 for array in checked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
+from manyview.io._tables import listed
 
 IDS = ["s1", "s2", "s3", "s4"]
 WRITERS = {
@@ -113,6 +116,21 @@ def test_inner_join_keeps_common_samples_in_first_order(put):
 def test_exact_join_tells_what_is_missing(put):
     a, b = put("a.csv", "id,x\nq,1\nr,2\ns,3\n"), put("b.csv", "id,z\ns,30\nt,40\nq,10\n")
     with pytest.raises(FileFormatError, match=r"b\.csv: 1 of the 3 ids in .*a\.csv are missing \(r\); 1 ids are not"):
+        read_views([a, b])
+
+
+def test_inner_join_leaves_out_the_last_samples_of_a_square_file(put):
+    """As many samples are kept as there are columns; the rows that are kept are the first ones."""
+    a, b = put("a.csv", "id,x,u\nq,1,2\nr,3,4\ns,5,6\n"), put("b.csv", "id,z\nq,10\nr,20\n")
+    found = read_views([a, b], join="inner")
+    assert found["a"].tolist() == [[1, 2], [3, 4]]
+    assert found["b"].tolist() == [[10], [20]]
+
+
+@pytest.mark.parametrize(("ids", "told"), [("tuv", r"\(t, u, v\)"), ("tuvw", r"\(t, u, v, \.\.\.\)")])
+def test_exact_join_names_three_ids_at_most(put, ids, told):
+    a, b = put("a.csv", "id,x\nq,1\n"), put("b.csv", "id,z\nq,1\n" + "".join(f"{id_},2\n" for id_ in ids))
+    with pytest.raises(FileFormatError, match=rf"b\.csv: {len(ids)} ids are not in .*a\.csv {told}\. Pass join="):
         read_views([a, b])
 
 
@@ -227,3 +245,15 @@ def test_parquet_with_text_that_is_no_text(tmp_path):
     parquet.write_table(pyarrow.table({"label": bad, "a": [1.0, 2.0]}), tmp_path / "a.parquet")
     with pytest.raises(FileFormatError, match=r"a\.parquet: cannot be read as parquet; .*UTF8"):
         read_views(tmp_path / "a.parquet")
+
+
+def test_names_in_errors():
+    assert listed(["a", "b"]) == "'a', 'b'"
+    assert listed(list("abcdefgh")) == "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
+    assert listed(list("abcdefghijk")) == "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 3 more"
+
+
+@pytest.mark.parametrize(("line", "told"), [("4,5,6", "(4, 5, 6)"), ("4,5,6,7", "(4, 5, 6, ...)")])
+def test_the_error_shows_three_fields_of_the_first_line(put, line, told):
+    with pytest.raises(FileFormatError, match=re.escape(f"the first line {told} could be names")):
+        read_views(put("a.csv", f"{line}\n{line}\n"))
