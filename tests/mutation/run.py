@@ -135,14 +135,16 @@ def _by_hypothesis(item: pytest.Item) -> bool:
 class EachMutant:
     """A pytest plugin that runs the collected tests once for each mutant, in a process of its own."""
 
-    def __init__(self, path: Path, mutants: list[Mutant], results: Path) -> None:
-        self.path, self.mutants, self.results = path, mutants, results
+    def __init__(self, path: Path, mutants: list[Mutant], results: Path, longest: float | None) -> None:
+        self.path, self.mutants, self.results, self.longest = path, mutants, results, longest
         self.killer = multiprocessing.Value("i", 0)  # position of the test that a child is at
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         name = ".".join(("manyview", *self.path.relative_to(SOURCE).with_suffix("").parts))
         module = sys.modules[name]
+        if self.longest is not None:
+            session.items[:] = [item for item in session.items if self._is_short(session, item, self.longest)]
         self.took = self._without_mutant(session)
         session.items.sort(key=lambda item: (_by_hypothesis(item), self.took[item.nodeid]))
         for mutant in self.mutants:
@@ -150,6 +152,17 @@ class EachMutant:
             with self.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**mutant._asdict(), "source": "", "outcome": outcome}) + "\n")
         return True
+
+    def _is_short(self, session: pytest.Session, item: pytest.Item, longest: float) -> bool:
+        """Whether a test ends within so many seconds of processor time, passed or not."""
+        if (child := os.fork()) == 0:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(1, 2)
+            signal.setitimer(signal.ITIMER_PROF, longest)  # without a handler: the end of the process
+            with contextlib.suppress(BaseException):
+                session.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            os._exit(0)
+        return os.waitpid(child, 0)[1] == 0
 
     def _without_mutant(self, session: pytest.Session) -> dict[str, float]:
         """Processor time of each test; they have to pass."""
@@ -208,7 +221,7 @@ def mirroring_tests(path: Path) -> Path:
     return file if file.exists() else folder
 
 
-def run_module(path: Path, tests: list[str], mutants: list[Mutant], results: Path) -> None:
+def run_module(path: Path, tests: list[str], mutants: list[Mutant], results: Path, longest: float | None) -> None:
     """In a process of its own: collect the tests of ``path`` and run them for every mutant."""
     from hypothesis import Phase, settings
 
@@ -217,9 +230,11 @@ def run_module(path: Path, tests: list[str], mutants: list[Mutant], results: Pat
         "mutation", settings(max_examples=40, derandomize=True, database=None, deadline=None, phases=phases)
     )
     options = ["-q", "-s", "--tb=no", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    # Compiled code wraps around in silence where NumPy's scalars warn, which pyproject.toml makes an error.
+    options += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
     code = pytest.main(
         [*tests, *options, "-m", "not slow", "--hypothesis-profile=mutation", f"--rootdir={ROOT}"],
-        plugins=[EachMutant(path, mutants, results)],
+        plugins=[EachMutant(path, mutants, results, longest)],
     )
     if code not in (0, 5):
         raise SystemExit(f"pytest ended with {code} on {path.name}.")
@@ -253,6 +268,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "output" / "mutation.jsonl", help="one line per mutant")
     parser.add_argument("--again", action="store_true", help="leave out what the results file has as caught")
     parser.add_argument("--share", type=float, default=1.0, help="of each module's mutants, drawn at random")
+    parser.add_argument("--longest", type=float, help="leave out tests that take more seconds, as plain Python")
     arguments = parser.parse_args()
     # Children of this process inherit them; conftest.py reads CI.
     os.environ |= {"NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CI": "1"}
@@ -284,7 +300,8 @@ def main() -> None:
         if not mutants:
             continue
         tests = arguments.tests or [str(mirroring_tests(path))]
-        process = multiprocessing.get_context("fork").Process(target=run_module, args=(path, tests, mutants, results))
+        job = path, tests, mutants, results, arguments.longest
+        process = multiprocessing.get_context("fork").Process(target=run_module, args=job)
         process.start()
         process.join()
         if process.exitcode:
