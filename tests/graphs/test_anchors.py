@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import ANCHOR_SELECTORS, select_kmeans, select_vda
-from manyview.graphs.anchors import _row_variances, alternate_picks, concatenate, select_spread
+from manyview.graphs.anchors import _row_variances, alternate_picks, concatenate, fill_farthest, select_spread
 
 
 @pytest.fixture
@@ -104,6 +104,14 @@ def test_duplicates_do_not_stop_the_selection():
     assert len(np.unique(indices)) == 12
     assert len(np.unique(x[indices], axis=0)) == 5  # every distinct sample is among them
     assert len(np.unique(select_kmeans([x], 5, 0))) == 5
+
+
+def test_the_farthest_samples_fill_up():
+    """On a line: the other end, the middle, the middles of both halves."""
+    line = [np.arange(9.0)[:, None]]
+    assert fill_farthest(line, np.array([0]), 5).tolist() == [0, 8, 4, 2, 6]
+    assert fill_farthest(line, np.array([0, 8, 1]), 4).tolist() == [0, 8, 1, 4]
+    assert fill_farthest(line, np.array([], dtype=int), 2).tolist() == [0, 8]
 
 
 def test_concatenate_keeps_sparse(views):

@@ -78,6 +78,13 @@ def test_a_view_given_twice_counts_once_in_whatever_unit(views, unit):
     np.testing.assert_array_equal(order.rows, canonical_order(views[:2]).rows)
 
 
+def test_a_copy_in_single_precision_may_differ_by_its_rounding(views):
+    single = views[0].astype(np.float32)
+    order = canonical_order([single, views[1], single * np.float32(0.3048)])
+    assert sorted(order.views) == [0, 1]
+    assert order.source[2] == order.source[0]
+
+
 @pytest.mark.parametrize("copy", [lambda x: x.copy(), lambda x: x * 0.3048, lambda x: x.toarray()])
 def test_a_sparse_view_given_twice_counts_once(views, copy):
     order = canonical_order([views[2], copy(views[2]), views[0]])

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import leading_singular_vectors, normalize_bipartite
-from manyview.graphs.laplacian import gram, inverse_sqrt, leading_eigenvectors
+from manyview.graphs.laplacian import _filter, gram, inverse_sqrt, leading_eigenvectors
 
 
 @pytest.fixture
@@ -72,6 +72,12 @@ def test_gram_of_dense_and_sparse(graph):
     thin = sp.csr_array(graph * (np.random.default_rng(1).random(graph.shape) < 0.1))
     np.testing.assert_allclose(gram(thin), thin.toarray().T @ thin.toarray(), atol=1e-14)
     np.testing.assert_allclose(gram(sp.csr_array(graph)), graph.T @ graph, atol=1e-14)
+
+
+def test_gram_of_entries_side_by_side():
+    thin = sp.csr_array((np.arange(1.0, 6), np.array([3, 4, 5, 4, 5]), np.array([0, 3, 5])), shape=(2, 40))
+    assert thin.nnz <= 0.1 * 2 * 40  # by the kernel, not as a dense matrix
+    np.testing.assert_array_equal(gram(thin), thin.toarray().T @ thin.toarray())
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
@@ -158,3 +164,12 @@ def test_eigenvectors_are_the_same_every_time():
     matrix = psd(0.9 ** np.arange(150))
     first, second = (leading_eigenvectors(lambda block: matrix @ block, 150, 4)[1] for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_the_filter_is_a_chebyshev_polynomial():
+    """T_6, moved from [-1, 1] to [0, cut]: ``cos(6 arccos x)`` within, ``cosh(6 arcosh x)`` above."""
+    cut, values = 0.5, np.array([0.0, 0.1, 0.33, 0.5, 0.7, 1.0])
+    found = _filter(lambda block: values[:, None] * block, np.eye(6), np.diag(values), cut)
+    x = 2 * values / cut - 1
+    expected = np.where(x <= 1, np.cos(6 * np.arccos(np.minimum(x, 1))), np.cosh(6 * np.arccosh(np.maximum(x, 1))))
+    np.testing.assert_allclose(found, np.diag(expected), atol=1e-9)

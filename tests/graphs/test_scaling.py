@@ -224,6 +224,8 @@ def test_effective_dimensions_of_a_wide_view_are_about_right(rank, d):
 def test_effective_dimensions_of_nothing_and_of_huge_values():
     x = np.random.default_rng(11).normal(size=(40, 5))
     assert effective_dimensions(np.full((6, 3), 2.0)) == 0
+    assert effective_dimensions(1e6 + 1e-9 * x) == 0  # rounding
+    assert effective_dimensions(x * 1e-6) == pytest.approx(effective_dimensions(x))
     assert effective_dimensions(x * 1e200) == pytest.approx(effective_dimensions(x))
 
 

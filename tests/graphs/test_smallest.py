@@ -56,6 +56,17 @@ def test_bound_holds_and_is_close(kind, dtype, k):
     assert (bits <= bound).sum() <= 1.25 * k + 4 or (bits < bound).sum() < k
 
 
+def test_bound_of_whole_numbers_with_many_ties():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        bits = rng.choice(12, 4, replace=False)[rng.integers(0, 4, 60)]
+        k = int(rng.integers(1, 61))
+        bound = upper_bound(bits, k)
+        within = (bits <= bound).sum()
+        assert within >= k
+        assert within <= 1.25 * k + 4 or (bits < bound).sum() < k
+
+
 def test_marks_are_packed():
     rng = np.random.default_rng(0)
     for size in (1, 7, 8, 9, 100):
