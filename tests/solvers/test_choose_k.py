@@ -78,6 +78,20 @@ def test_consensus_gap_of_cuts_that_agree_but_for_one_split():
     np.testing.assert_allclose(values[:2], 1)
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_consensus_gap_is_between_two_singular_values(k):
+    """Cuts that partly agree: the values fall step by step, so that each gap is another."""
+    rng = np.random.default_rng(k)
+    truth = rng.integers(0, k + 1, 80)
+    labels = [np.where(rng.random(80) < 0.3, rng.integers(0, k + 1, 80), truth) for _ in range(3)]
+    members = [Member(i, "broad", (0,), np.arange(3), 1, 1, 3, 0) for i in range(3)]
+    names = [f"{member.name} into {k + 1}" for member in members]
+    rows = LocalRows({name: x.astype(np.int32) for name, x in zip(names, labels, strict=True)})
+    table = np.hstack([np.eye(k + 1)[x] / np.sqrt(3 * np.bincount(x)) for x in labels])
+    values = np.linalg.svd(table, compute_uv=False)
+    assert _consensus_gap(rows, members, k) == pytest.approx(values[k - 1] - values[k], abs=1e-6)
+
+
 def test_a_lone_gap_is_sure():
     found = decide(NUMBERS, curve({4: 0.2}), [FLAT])
     assert (found.n_clusters, found.sure, found.candidates) == (4, True, (4,))

@@ -239,6 +239,17 @@ def test_gram_and_product_are_those_of_the_dense_matrix():
     np.testing.assert_allclose(_edges.edge_product(anchors, weights, vectors), matrix @ vectors, atol=1e-12)
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+def test_gram_of_rows_without_an_anchor_twice(width):
+    """Nothing is merged: every column of the block needs a place of its own."""
+    rng = np.random.default_rng(width)
+    anchors = np.array([rng.permutation(9)[:width] for _ in range(6)], dtype=np.int32)
+    weights = rng.random((6, width))
+    matrix = dense(anchors, weights, 9)
+    lower = _edges.edge_gram(anchors, weights, 9, 2.0**40)
+    np.testing.assert_allclose(lower / 2.0**40, np.tril(matrix.T @ matrix), atol=1e-9)
+
+
 def test_nearest_centre_is_nearest():
     rng = np.random.default_rng(3)
     points, centres = rng.normal(size=(80, 4)), rng.normal(size=(7, 4))

@@ -189,3 +189,10 @@ def test_a_cluster_without_an_anchor_stays_without_edges():
     graph = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     found = connected(graph, np.array([0, 1, 2]), np.array([0, 2]))
     np.testing.assert_array_equal(found.toarray(), graph)
+
+
+def test_a_sample_is_linked_next_to_one_that_cannot_be():
+    """The second sample has no anchor in its cluster; the third has, but no edge."""
+    graph = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    found = connected(graph, np.array([0, 1, 2, 2]), np.array([0, 2]))
+    np.testing.assert_array_equal(found.toarray(), [[1, 0], [0, 0], [0, 1], [0, 1]])

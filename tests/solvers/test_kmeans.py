@@ -156,3 +156,16 @@ def test_occupy_ends_with_fewer_different_rows_than_centres():
     assert occupied.shape == (4, 2)
     assert cost(points, occupied) == 0
     assert (sizes(points, occupied) > 0).sum() == 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 10])
+def test_points_without_any_weight_are_drawn_evenly(n):
+    chances = np.linspace(0.01, 0.99, 50)
+    np.testing.assert_array_equal(_kmeans._draw(np.zeros(n), chances), np.floor(chances * n))
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_of_equally_far_rows_the_first_by_its_coordinates_is_taken(shift):
+    corners = np.roll([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]], shift, axis=0)
+    occupied = occupy(LocalRows({"points": corners}, 1, block_rows=2), "points", np.array([[0.0, 0.0], [50.0, 50.0]]))
+    assert occupied.tolist() == [[0.0, 0.0], [-1.0, 1.0]]

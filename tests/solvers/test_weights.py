@@ -33,3 +33,4 @@ def test_each_has_its_own_floor():
 
 def test_shares():
     assert shares(np.array([1.0, 3.0])) == pytest.approx([0.25, 0.75])
+    assert shares(np.zeros(5)) == pytest.approx([0.2] * 5)
