@@ -269,9 +269,12 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="leave out what the results file has as caught")
     parser.add_argument("--share", type=float, default=1.0, help="of each module's mutants, drawn at random")
     parser.add_argument("--longest", type=float, help="leave out tests that take more seconds, as plain Python")
+    parser.add_argument("--compiled", action="store_true", help="compile kernels; for modules without any of their own")
     arguments = parser.parse_args()
     # Children of this process inherit them; conftest.py reads CI.
-    os.environ |= {"NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CI": "1"}
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CI": "1"}
+    if not arguments.compiled:
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
     sys.path.insert(0, str(ROOT / "src"))
 
     paths = [path.resolve() for path in arguments.paths] or [SOURCE / folder for folder in FOLDERS]
@@ -287,6 +290,8 @@ def main() -> None:
 
     left_out: Counter[str] = Counter()
     for path in modules:
+        if arguments.compiled and "@njit" in path.read_text(encoding="utf-8"):
+            parser.error(f"{path}: has kernels; compiled ones come from the cache, without the change.")
         mutants = []
         for mutant in mutants_of(path):
             if mutant.pointless:
