@@ -112,3 +112,9 @@ def test_contents_are_repeated_by_their_share():
 
 def test_mix_is_one_to_one_on_small_numbers():
     assert len(np.unique(mix(np.arange(10**5, dtype=np.uint64)))) == 10**5
+
+
+def test_mixed_numbers_are_those_of_splitmix64():
+    """The first three outputs of the generator with seed 0, whose state is multiplied out here."""
+    expected = np.array([0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F], dtype=np.uint64)
+    np.testing.assert_array_equal(mix(np.arange(1, 4, dtype=np.uint64)), expected)

@@ -56,6 +56,7 @@ def test_self_is_excluded_but_duplicates_are_not():
 def test_row_blocks_cover():
     rows = np.concatenate([np.arange(100_000)[block] for block in row_blocks(100_000, 997)])
     np.testing.assert_array_equal(rows, np.arange(100_000))
+    assert [block.stop - block.start for block in row_blocks(3, 10**12)] == [1, 1, 1]
 
 
 @pytest.fixture(scope="module")

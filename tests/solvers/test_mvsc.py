@@ -110,6 +110,14 @@ def test_objective_never_rises(graphs, exponent):
     np.testing.assert_array_equal(found.weight_history[-1], found.weights)
 
 
+def test_it_stops_when_the_objective_falls_by_less_than_its_share(graphs):
+    values = run(graphs, 3, tol=0, max_iter=15).objective
+    falls = (values[:-1] - values[1:]) / values[:-1]
+    assert len(run(graphs, 3, tol=1).objective) == 2  # there is nothing to compare the first pass with
+    for tol in (falls[1] * 1.5, falls[2] * 1.5):
+        assert len(run(graphs, 3, tol=tol).objective) == 2 + np.flatnonzero(falls <= tol)[0]
+
+
 def test_identical_views_count_the_same(graphs):
     sharp, even = run([graphs[0]] * 3, 3, exponent=1.1), run([graphs[0]] * 3, 3, exponent=5.0)
     np.testing.assert_allclose(sharp.weights, 1 / 3)

@@ -74,6 +74,12 @@ def test_run(graphs, variant):
     assert sfmc.run(graphs, 3, tol=0.05).n_iter < sfmc.run(graphs, 3, tol=0.0).n_iter
 
 
+def test_the_first_pass_starts_from_the_mean(graphs):
+    mean = sp.csr_array(sum(graph.toarray() for graph in graphs) / 3)
+    expected = sfmc.weight_step(sfmc.gram(graphs), graphs, structured_graph(mean, 3).graph)
+    np.testing.assert_allclose(sfmc.run(graphs, 3, max_iter=1).weights, expected, atol=1e-12)
+
+
 def test_order_of_views_and_anchors(graphs):
     fused = sfmc.run(graphs, 3)
     other = sfmc.run(graphs[::-1], 3)

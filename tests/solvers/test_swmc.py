@@ -104,7 +104,8 @@ def test_distances_and_weights(graphs, learned):
     apart = swmc.distances(aligned, learned.graph)
     np.testing.assert_allclose(apart, expected, rtol=1e-12)
     np.testing.assert_allclose(swmc.view_weights(aligned, apart), 1 / (2 * np.array(expected)), rtol=1e-12)
-    assert np.isfinite(swmc.view_weights(aligned, np.zeros(3))).all()
+    sizes = [np.linalg.norm(graph.toarray()) for graph in graphs]
+    np.testing.assert_allclose(swmc.view_weights(aligned, np.zeros(3)), 0.5e10 / np.array(sizes), rtol=1e-12)
 
 
 def test_weights_make_squared_norms_stationary_where_norms_are(graphs, learned):
@@ -156,6 +157,15 @@ def test_it_gives_up_when_no_price_leads_to_enough_components(graphs):
     learned = swmc.run(graphs, 60)
     assert learned.n_components < 60
     assert len(learned.objective) == 1
+
+
+def test_prices_do_not_depend_on_the_size_of_the_weights(graphs):
+    """Each λ starts at 1 and is doubled or halved, whatever the weights of the views add up to."""
+    learned = swmc.run(graphs, 3, max_iter=4, tol=0.0)
+    assert len(learned.connectivity_weight) == 4
+    assert learned.connectivity_weight[0] == clr.run(sp.csr_array(sum(graphs) / 3), 3, weight=1.0, max_iter=50).weight
+    parts = 2.0**10 * np.array(learned.connectivity_weight)
+    np.testing.assert_allclose(parts, np.round(parts), rtol=1e-9)
 
 
 def test_passes_are_reported(graphs):
