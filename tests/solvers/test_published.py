@@ -11,7 +11,7 @@ from manyview.io import read_views
 from manyview.proximal import project_simplex, prox_squared_l12, soft_threshold
 from manyview.solvers import published
 from manyview.solvers.published import History, Settings, consensus, init_state, run, update
-from manyview.tensor import prox_schatten
+from manyview.tensor import prox_schatten, schatten_norm
 
 SETTINGS = Settings(n_clusters=3)
 
@@ -205,6 +205,19 @@ def test_p_one_is_the_limit_of_p(graphs):
     one, _ = run(graphs, Settings(n_clusters=3, p=1.0), max_iter=20)
     nearly, _ = run(graphs, Settings(n_clusters=3, p=0.999999, shrinkage_sweeps=None), max_iter=20)
     np.testing.assert_allclose(one.C, nearly.C, atol=1e-3)
+
+
+def test_the_objective_is_that_of_the_variables(state, threads):
+    state.mu, history = 0.5, History()  # as late in a run, where some noise is left
+    update(state, SETTINGS, threads, history)
+    P = np.vstack([state.P_U, state.P_M])
+    traces = [np.trace(P.T @ dense_laplacian(c, SETTINGS.degree_floor) @ P) for c in state.C]
+    rank = schatten_norm(state.J, SETTINGS.p, ["views", "samples", "anchors"].index(SETTINGS.tensor_axis))
+    noise = SETTINGS.noise_weight * np.abs(state.E).sum()
+    even = SETTINGS.sparsity_weight * (np.abs(state.O).sum(axis=1) ** 2).sum()
+    assert noise > 0
+    expected = rank + noise + state.beta * (traces / state.xi).sum() + even
+    assert history.objective == [pytest.approx(expected, rel=1e-9)]
 
 
 def test_update_is_what_run_repeats(graphs, threads):
