@@ -7,8 +7,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.engines import LocalRows
+from manyview.graphs import nearest_lists
 from manyview.solvers._choose_k import Curve, _consensus_gap, adjusted_rand, decide, measure, settings_for
-from manyview.solvers._members import Member
+from manyview.solvers._members import Lists, Member
 
 NUMBERS = (2, 3, 4, 5, 6)
 
@@ -34,6 +35,17 @@ def test_measure_finds_the_gap_and_the_agreement_of_clear_clusters(blobs):
     assert NUMBERS[np.argmax(found.strength(np.array(NUMBERS)))] == 4
     assert found.stability[2] > 0.95
     assert found.stability[2] > found.stability[3:].max()
+
+
+def test_graphs_with_fewer_anchors_than_values_have_no_gaps_beyond():
+    """Seven anchors and the neutral one are eight values; ten are looked at for cuts into six."""
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    near, distance = nearest_lists(x, x[:7], 7, n_threads=1)
+    rows, lists = LocalRows({"near 0": near, "distance 0": distance}, 1), Lists(7, (np.inf,))
+    found = measure(rows, lists, settings_for((2, 5), 60, seed=0, n_members=2), (2, 5))
+    assert len(found.graph_gap) == 9
+    assert found.graph_gap[:7].sum() > 0.1
+    np.testing.assert_array_equal(found.graph_gap[7:], 0)
 
 
 def test_measure_has_the_same_bits_with_any_number_of_threads(blobs):
