@@ -54,7 +54,7 @@ harden: .venv/dev ## try to break it: estimators, readers, memory, signals, pack
 	.venv-tools/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[dev]' cosmic-ray==8.7.0 pip-audit
 	@touch $@
 
-mutation: .venv-tools/ready ## change the code and see whether a test fails; takes an hour
+mutation: .venv-tools/ready ## change the code and see whether a test fails; some ten minutes
 	.venv-tools/bin/python tests/mutation/run.py
 
 # Kernels are seen only where they are not compiled, which is slow; the hashes in graphs/content.py wrap on purpose.
