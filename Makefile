@@ -44,7 +44,7 @@ docs: .venv/dev ## build the site; every warning is an error; ends with the path
 	@echo output/docs/index.html
 
 harden: .venv/dev ## try to break it: estimators, readers, memory, signals, packaging; takes hours
-	MANYVIEW_EXAMPLES=300 $(PYTEST) tests/hardening
+	MANYVIEW_EXAMPLES=200 $(PYTEST) tests/hardening
 	$(BIN)/python tests/hardening/soak.py --fits 1000
 	$(BIN)/python tests/hardening/fuzz_readers.py --inputs 100000
 
