@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -107,14 +108,29 @@ def test_the_exit_code_holds_after_an_interrupt_in_an_exec(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_in_a_finaliser_is_not_lost():
-    class Finalised:
-        def __del__(self):
-            signal.raise_signal(signal.SIGTERM)
+class Finalised:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
 
+
+def finalise():
+    finalised = Finalised()
+    del finalised
+
+
+def call_back():
+    """As LLVM calls llvmlite when it has compiled a kernel."""
+
+    def _raw_object_cache_notify():
+        signal.raise_signal(signal.SIGTERM)
+
+    ctypes.CFUNCTYPE(None)(_raw_object_cache_notify)()
+
+
+@pytest.mark.parametrize("losing", [finalise, call_back])
+def test_an_interrupt_is_not_lost_where_python_would_ignore_it(losing):
     def work():
-        finalised = Finalised()
-        del finalised
+        losing()
         given_up.wait()
 
     given_up = threading.Event()
@@ -125,3 +141,9 @@ def test_an_interrupt_in_a_finaliser_is_not_lost():
     watchdog.cancel()
     assert stop.exit_code == 143
     assert not given_up.is_set(), "the signal was heard only when there was nothing left to wait for"
+
+
+def test_llvm_calls_back_under_these_names():
+    from llvmlite.binding import ExecutionEngine
+
+    assert {name for name in vars(ExecutionEngine) if name.startswith("_raw_")} <= _signals._LOSING

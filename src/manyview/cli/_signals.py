@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)  # whoever started us may have chosen otherwise, as nohup does
+# Finalisers, and what LLVM calls in the middle of compiling a kernel.
+_LOSING = {"__del__", "_raw_object_cache_notify", "_raw_object_cache_getbuffer"}
 _MOMENT = 0.02  # seconds
 _PATIENCE = 5.0  # seconds in which more signals ask for the same, and must not disturb the tidying up
 
@@ -29,7 +31,7 @@ class Stop:
 
     def hear(self, number: int, frame: Any) -> None:
         """Raise ``KeyboardInterrupt``, whatever the signal, so that what tidies up after Ctrl-C does so after all."""
-        if _is_in_finaliser(frame):  # Python would print the interrupt, and go on
+        if _is_lost_in(frame):
             threading.Timer(_MOMENT, _repeat, [number]).start()
             return
         now = time.monotonic()
@@ -47,8 +49,9 @@ def _repeat(number: int) -> None:
         signal.raise_signal(number)
 
 
-def _is_in_finaliser(frame: Any) -> bool:
-    while frame is not None and frame.f_code.co_name != "__del__":
+def _is_lost_in(frame: Any) -> bool:
+    """Whether Python would print an exception that is raised here, and go on."""
+    while frame is not None and frame.f_code.co_name not in _LOSING:
         frame = frame.f_back
     return frame is not None
 
