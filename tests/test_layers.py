@@ -11,47 +11,35 @@ import manyview
 
 ROOT = Path(manyview.__file__).parent
 
-# What each part may import from manyview, besides itself.
+# What each part may import from manyview, besides itself. The modules of _utils are parts of their own.
 ALLOWED = {
     "__main__": {"cli"},
-    "_colours": set(),
-    "_compiled": set(),
-    "_environment": {"_memory", "_version"},
-    "_files": set(),
-    "_fingerprint": {"_views"},
-    "_lazy": set(),
-    "_memory": set(),
-    "_history": set(),
-    "_printable": set(),
-    "_progress": set(),
-    "_projection": set(),
-    "_optional": {"exceptions"},
-    "_threads": set(),
     "_version": set(),
-    "exceptions": {"_printable"},
-    "_values": {"exceptions"},
-    "_plain": set(),
-    "_outer_join": {"_values", "exceptions"},
-    "_omics": {"_outer_join", "_values", "exceptions"},
-    "_views": {"_outer_join", "_printable", "_values", "exceptions"},
-    "views": {"_omics", "_values", "_views", "exceptions"},
-    "compose": {"_outer_join", "exceptions", "views"},
-    "io": {"_memory", "_optional", "_outer_join", "_printable", "exceptions", "views"},
+    "_utils.compiled": set(),
+    "_utils.drawing": set(),
+    "_utils.environment": {"_utils.memory", "_version"},
+    "_utils.files": set(),
+    "_utils.imports": {"exceptions"},
+    "_utils.memory": set(),
+    "_utils.progress": set(),
+    "_utils.text": set(),
+    "_utils.threads": set(),
+    "exceptions": {"_utils.text"},
+    "views": {"_utils.text", "exceptions"},
+    "compose": {"exceptions", "views"},
+    "io": {"_utils.imports", "_utils.memory", "_utils.text", "exceptions", "views"},
     "metrics": {"exceptions"},
-    "proximal": {"_compiled"},
+    "proximal": {"_utils.compiled"},
     "tensor": {"proximal"},
-    "engines": {"_optional", "_threads", "exceptions"},
-    "graphs": {"_compiled", "engines", "exceptions", "proximal", "views"},
-    "solvers": {"_compiled", "engines", "graphs", "proximal", "tensor"},
-    "store": {"_files", "_version", "exceptions"},
+    "engines": {"_utils.imports", "_utils.threads", "exceptions"},
+    "graphs": {"_utils.compiled", "engines", "exceptions", "proximal", "views"},
+    "solvers": {"_utils.compiled", "engines", "graphs", "proximal", "tensor"},
+    "store": {"_utils.files", "_version", "exceptions"},
     "cluster": {
-        "_lazy",
-        "_memory",
-        "_optional",
-        "_outer_join",
-        "_progress",
-        "_threads",
-        "_values",
+        "_utils.imports",
+        "_utils.memory",
+        "_utils.progress",
+        "_utils.threads",
         "engines",
         "exceptions",
         "graphs",
@@ -59,16 +47,14 @@ ALLOWED = {
         "store",
         "views",
     },
-    "audit": {"_memory", "_plain", "_progress", "_values", "exceptions", "graphs", "metrics", "views"},
-    "plot": {"_colours", "_history", "_optional", "_projection", "cluster", "exceptions", "graphs"},
-    "datasets": {"_files", "exceptions", "io", "views"},
+    "audit": {"_utils.memory", "_utils.progress", "_utils.text", "exceptions", "graphs", "metrics", "views"},
+    "plot": {"_utils.drawing", "_utils.imports", "cluster", "exceptions", "graphs"},
+    "datasets": {"_utils.files", "exceptions", "io", "views"},
     "experiments": {
-        "_environment",
-        "_files",
-        "_fingerprint",
-        "_memory",
-        "_plain",
-        "_printable",
+        "_utils.environment",
+        "_utils.files",
+        "_utils.memory",
+        "_utils.text",
         "cluster",
         "datasets",
         "exceptions",
@@ -78,17 +64,13 @@ ALLOWED = {
         "views",
     },
     "report": {
-        "_colours",
-        "_environment",
-        "_files",
-        "_fingerprint",
-        "_history",
-        "_lazy",
-        "_memory",
-        "_plain",
-        "_printable",
-        "_projection",
-        "_threads",
+        "_utils.drawing",
+        "_utils.environment",
+        "_utils.files",
+        "_utils.imports",
+        "_utils.memory",
+        "_utils.text",
+        "_utils.threads",
         "_version",
         "audit",
         "cluster",
@@ -99,9 +81,9 @@ ALLOWED = {
         "views",
     },
     "cli": {
-        "_files",
-        "_printable",
-        "_progress",
+        "_utils.files",
+        "_utils.progress",
+        "_utils.text",
         "_version",
         "audit",
         "cluster",
@@ -114,7 +96,8 @@ ALLOWED = {
         "views",
     },
 }
-MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+FRONT = {ROOT / "__init__.py", ROOT / "_utils" / "__init__.py"}
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path not in FRONT)
 
 
 def imports(path: Path) -> set[str]:
@@ -129,10 +112,16 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+def part_of(name: str) -> str:
+    """The part that a module of the package belongs to, from its name without "manyview."."""
+    first, *rest = name.split(".")
+    return f"{first}.{rest[0]}" if first == "_utils" else first
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_point_one_way(path):
-    part = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    ours = {name.split(".")[1] for name in imports(path) if name.startswith("manyview.")}
+    part = part_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    ours = {part_of(name.removeprefix("manyview.")) for name in imports(path) if name.startswith("manyview.")}
     assert ours - {part} <= ALLOWED[part]
 
 

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from manyview._outer_join import spread
 from manyview.exceptions import ViewsError
-from manyview.views import Array, Views, check_views, match_fitted
+from manyview.views import Array, Views, check_views
+from manyview.views.checks import match_fitted
+from manyview.views.joins import spread
 
 __all__ = ["ViewTransformer"]
 

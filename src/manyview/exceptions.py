@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from manyview._printable import one_line
+from manyview._utils.text import one_line
 
 _OURS = ("manyview", "sklearn")
 

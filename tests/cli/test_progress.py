@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from manyview._progress import Step, heard, tell
+from manyview._utils.progress import Step, heard, tell
 from manyview.cli._progress import ProgressDisplay, StepLines, fit_progress, progress_lines
 
 EVENT = SimpleNamespace(done=3, total=12, failed=1, running=("TBGL on \x1b[2JMSRC", "SFMC" * 40), seconds_left=75.0)

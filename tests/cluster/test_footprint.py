@@ -37,7 +37,7 @@ def million(**changes):
 @pytest.fixture
 def memory(monkeypatch):
     def has(size):
-        monkeypatch.setattr("manyview._memory.available_memory", lambda: size)
+        monkeypatch.setattr("manyview._utils.memory.available_memory", lambda: size)
         monkeypatch.setattr(_footprint, "available_memory", lambda: size)
 
     return has

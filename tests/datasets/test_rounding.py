@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from manyview._fingerprint import fingerprint
 from manyview.datasets import load_digits_views, make_multiview
+from manyview.views.fingerprint import fingerprint
 
 KINDS = ("blobs", "rings", "moons")
 PROGRAM = """
 import warnings
 warnings.simplefilter("ignore")  # features that this processor does not have anyway
-from manyview._fingerprint import fingerprint
+from manyview.views.fingerprint import fingerprint
 from manyview.datasets import load_digits_views, make_multiview
 for kind in ("blobs", "rings", "moons"):
     print(fingerprint(make_multiview(200, 4, shape=kind, n_features=3, random_state=0)))

@@ -21,7 +21,7 @@ WRITE = """
 import sys
 from pathlib import Path
 import manyview
-from manyview._files import write_folder
+from manyview._utils.files import write_folder
 from manyview.datasets import make_multiview
 from manyview.report import write_report
 

@@ -14,7 +14,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from manyview import check_views
-from manyview._optional import require
+from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError, MissingDependencyError
 from manyview.io import read_views
 

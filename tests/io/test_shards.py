@@ -15,7 +15,7 @@ import pytest
 import zarr
 
 from manyview import Views, check_views, open_views
-from manyview._optional import require
+from manyview._utils.imports import require
 from manyview.cluster import CLR
 from manyview.exceptions import FileFormatError, MissingDependencyError, ViewsError
 from manyview.io import _shard_files

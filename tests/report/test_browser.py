@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from manyview import InvariantTBGL, Views
-from manyview._printable import shortened
+from manyview._utils.text import shortened
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, load_digits_views, make_multiview
 from manyview.report.run import render, summarise

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._values import is_frame
 from manyview.graphs import choose_scaling, learn_scaling
 from manyview.graphs.content import row_hashes
+from manyview.views.values import is_frame
 
 # Values that are looked at together, and those that a scaling is chosen by; more tell no more.
 _BLOCK_VALUES = 1 << 21

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from manyview._progress import Step, tell
+from manyview._utils.progress import Step, tell
 from manyview.audit._parameters import seed_of
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from manyview._memory import gib
-from manyview._plain import plain
+from manyview._utils.memory import gib
+from manyview._utils.text import plain
 from manyview.audit._measure import Measured, measure
 from manyview.audit._problems import Problem, find_problems
 from manyview.graphs.content import row_keys
 from manyview.metrics.table import in_blocks
-from manyview.views import Views, check_new_views
+from manyview.views import Views
+from manyview.views.checks import check_new_views
 
 # Columns that are named; the others are counted.
 _NAMED = 5

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from manyview._printable import one_line
+from manyview._utils.text import one_line
 from manyview.cli._signals import Stop, stopped_by_signals
 
 BAD_INPUT = 2

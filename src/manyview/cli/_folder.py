@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from manyview._files import Content, quoting, write_folder
+from manyview._utils.files import Content, quoting, write_folder
 from manyview.cli._output import read_document, to_json
 
 if TYPE_CHECKING:

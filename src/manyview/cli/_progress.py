@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from manyview._progress import Step, listening
+from manyview._utils.progress import Step, listening
 from manyview.cli._text import duration, printable
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manyview._printable import printable
+from manyview._utils.text import printable
 
 __all__ = ["duration", "printable"]
 

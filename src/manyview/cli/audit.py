@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from manyview._files import write_folder
+from manyview._utils.files import write_folder
 from manyview.cli._choice import Choice, Clusters, parse_n_clusters
 from manyview.cli._errors import say
 from manyview.cli._options import grouped

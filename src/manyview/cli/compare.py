@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from manyview._files import write_folder
+from manyview._utils.files import write_folder
 from manyview.cli._choice import Clusters, find_method, parse_n_clusters, slug
 from manyview.cli._errors import BAD_INPUT, STOPPED, say
 from manyview.cli._options import grouped

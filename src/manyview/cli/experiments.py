@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from manyview._files import write_whole
+from manyview._utils.files import write_whole
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._help import examples, help_alone
 from manyview.cli._output import AsJson, print_json, result_console

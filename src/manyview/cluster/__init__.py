@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from manyview._lazy import lazily
+from manyview._utils.imports import lazily
 from manyview.cluster._base import Facts
 from manyview.cluster._registry import HOMES, Method, available_methods
 

@@ -19,8 +19,8 @@ from sklearn.utils import Tags
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from manyview._progress import Step, heard, tell
-from manyview._threads import one_thread
+from manyview._utils.progress import Step, heard, tell
+from manyview._utils.threads import one_thread
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.anchors import concatenate
@@ -216,7 +216,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         total : int, optional
             Passes that there will be, at most; ``max_iter`` unless given.
         unit : str
-            What a pass is, as in :class:`manyview._progress.Step`.
+            What a pass is, as in :class:`manyview._utils.progress.Step`.
         """
         if not (self.verbose or heard()):
             return None

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview._memory import physical_memory
-from manyview._optional import require
-from manyview._values import frame_values, is_frame, is_lazy
+from manyview._utils.imports import require
+from manyview._utils.memory import physical_memory
 from manyview.cluster._blocks import place_part
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._source import local_rows
@@ -19,6 +18,7 @@ from manyview.engines import Rows
 from manyview.engines.dask import DaskRows, to_dask
 from manyview.exceptions import EngineError, ViewsError
 from manyview.views import Views
+from manyview.views.values import frame_values, is_frame, is_lazy
 
 if TYPE_CHECKING:
     import dask.array as da

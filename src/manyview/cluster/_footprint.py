@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._memory import available_memory, check_memory, gib
+from manyview._utils.memory import available_memory, check_memory, gib
 from manyview.cluster._pool import GRAPH_NEIGHBORS
 from manyview.views import Views
 

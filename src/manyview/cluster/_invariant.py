@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from manyview._progress import Step, heard, tell
-from manyview._threads import one_thread
+from manyview._utils.progress import Step, heard, tell
+from manyview._utils.threads import one_thread
 from manyview.cluster._base import Facts, MultiViewClusterer, check_n_clusters, interval, one_of
 from manyview.cluster._blocks import fit_on_all, fit_on_sample, place_part, take_graph
 from manyview.cluster._dask import (
@@ -41,7 +41,8 @@ from manyview.graphs import SCALERS
 from manyview.graphs.components import relabel_by_first
 from manyview.solvers import invariant
 from manyview.solvers._components import GraphRule, connect_clusters, inner_edges
-from manyview.views import Views, check_n_views, check_new_views, check_views
+from manyview.views import Views, check_views
+from manyview.views.checks import check_n_views, check_new_views
 
 # Samples that "auto" learns on, at most.
 _LEARNED_ROWS = 10_000

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from manyview._outer_join import spread
 from manyview.cluster._pool import PoolView, ScaledView, neighbor_columns
 from manyview.engines import Block
 from manyview.exceptions import ViewsError
 from manyview.graphs import CanonicalOrder
 from manyview.graphs.canonical import Unit, unit_of
 from manyview.solvers._ensemble import Ensemble, place
-from manyview.views import Views, check_new_views, is_table, match_fitted
+from manyview.views import Views
+from manyview.views.checks import check_new_views, is_table, match_fitted
+from manyview.views.joins import spread
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._outer_join import spread
 from manyview.graphs import CanonicalOrder, Scaling, can_weights, learn_scaling, nearest_lists
 from manyview.graphs.anchors import select_spread
 from manyview.graphs.neighbours import row_blocks
 from manyview.graphs.scaling import row_lengths
 from manyview.solvers.invariant import Kind, Lists
 from manyview.views import Array, Views
+from manyview.views.joins import spread
 
 # Edges per sample and view of the learned graph.
 GRAPH_NEIGHBORS = 10

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from manyview._values import is_lazy
 from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._pool import PoolView
@@ -22,6 +21,7 @@ from manyview.solvers._consensus import Consensus
 from manyview.solvers._ensemble import Ensemble
 from manyview.solvers._members import FittedMember, Lists, Member
 from manyview.store import Codec, read_file, write_file
+from manyview.views.values import is_lazy
 
 # The dataclasses that fitted attributes consist of. A file can name nothing else.
 RECORDS: tuple[type, ...] = (

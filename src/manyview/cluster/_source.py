@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from manyview.engines import BLOCK_ROWS, Block, LocalRows, Rows
 from manyview.exceptions import ViewsError
 from manyview.graphs.content import Sketch, repetitions, row_hashes, row_keys, sketch_rows
-from manyview.views import Views, check_block, check_views
+from manyview.views import Views, check_views
+from manyview.views.checks import check_block
 
 # No block need be smaller than this.
 _FEWEST_ROWS = 256

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from manyview._progress import Step, tell
-from manyview._threads import one_thread
-from manyview._values import keep_rows
+from manyview._utils.progress import Step, tell
+from manyview._utils.threads import one_thread
 from manyview.cluster._base import check_n_clusters
 from manyview.cluster._pool import ScaledView, choose_members, make_pool, pool_size, scale_views
 from manyview.cluster._scaling import scaling_names
@@ -23,6 +22,7 @@ from manyview.graphs.reference import without_clusters
 from manyview.solvers._choose_k import Curve, Verdict, decide, mean_curve, measure, settings_for
 from manyview.solvers._members import Settings
 from manyview.views import Views, check_views
+from manyview.views.values import keep_rows
 
 # More samples than this are not looked at: they make the answer slower, not better.
 _MOST_ROWS = 5000

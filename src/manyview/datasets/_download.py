@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from urllib import request
 from urllib.parse import urlsplit
 
-from manyview._files import whole_file
+from manyview._utils.files import whole_file
 from manyview.exceptions import DatasetError
 
 SCHEMES = ("https", "http", "file")

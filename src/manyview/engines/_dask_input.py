@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._optional import require
+from manyview._utils.imports import require
 from manyview.engines.rows import BLOCK_ROWS
 from manyview.exceptions import ViewsError
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 
-from manyview._threads import one_thread
+from manyview._utils.threads import one_thread
 from manyview.engines.rows import BLOCK_ROWS
 
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._files import quoting
+from manyview._utils.files import quoting
 from manyview.experiments._model import CellResult, Spec
 from manyview.metrics import SCORES
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from manyview._files import quoting
+from manyview._utils.files import quoting
 from manyview.experiments._tables import COLUMNS
 
 FIELDS = (

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from manyview._fingerprint import fingerprint
 from manyview.datasets import (
     data_folder,
     dataset_info,
@@ -23,7 +22,9 @@ from manyview.exceptions import DatasetError
 from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views
 from manyview.metrics.table import in_blocks
-from manyview.views import Views, cut_table
+from manyview.views import Views
+from manyview.views.checks import cut_table
+from manyview.views.fingerprint import fingerprint
 
 LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist": load_mnist_views}
 """What ``{"load": name}`` may name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from manyview._printable import one_line
+from manyview._utils.text import one_line
 from manyview.experiments._model import DONE
 from manyview.experiments.wording import (
     COLUMN_NAMES,

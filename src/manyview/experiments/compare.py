@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._plain import plain
+from manyview._utils.text import plain
 from manyview.cluster import available_methods
 from manyview.experiments._model import DONE, SHUFFLED, Cell, CellResult, Dataset, DatasetFacts, Entry, Part, Row, Spec
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._plain import plain
+from manyview._utils.text import plain
 from manyview.experiments._figures import curves_of, growth_of, pictures_of
 from manyview.experiments._model import ABSENT, SHUFFLED, STATUSES, Cell, CellResult, Dataset, DatasetFacts, Part, Spec
 from manyview.experiments._order import order_audit

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 from manyview.graphs.neighbours import nearest_rows, squared_distances
 from manyview.views import Array
 

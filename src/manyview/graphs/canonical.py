@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 from manyview.graphs.content import mix
 from manyview.views import Array
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 from manyview.views import Array
 
 _MISSING = np.uint64(0x6A09E667F3BCC909)  # the hash of a view that a sample lacks

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 # A sparse graph with more than this share of entries is multiplied faster as a dense one.
 _DENSE_SHARE = 0.1

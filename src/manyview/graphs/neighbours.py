@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 from manyview.engines import RowThreads
 from manyview.graphs.smallest import new_marks, pack, smallest, upper_bound
 from manyview.views import Array

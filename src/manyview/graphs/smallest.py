@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import int32
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 # So many values are sorted at a time, and then merged.
 _RUN = 128

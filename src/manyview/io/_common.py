@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._printable import shortened
+from manyview._utils.text import shortened
 from manyview.exceptions import FileFormatError, MissingDependencyError
 
 DEFLATE_RATIO = 1032

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from manyview._outer_join import holds, spread, unite_ids
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Part
+from manyview.views.joins import holds, spread, unite_ids
 
 
 def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | None]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._optional import require
+from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import DEFLATE_RATIO, check_size, checked_csr
 from manyview.io._variables import Cell, Other, Variables

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manyview._optional import require
+from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
 from manyview.io._columns import LABEL_COLUMNS
 from manyview.io._common import reading

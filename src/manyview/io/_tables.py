@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas
 
-from manyview._optional import require
+from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, reading
 from manyview.io._variables import plain_key

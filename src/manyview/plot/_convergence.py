@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview._history import AGREEMENTS, is_by_view, steps, usual_keys
+from manyview._utils.drawing import AGREEMENTS, is_by_view, steps, usual_keys
 from manyview.exceptions import PlotError
 from manyview.plot._shared import axes_or_new, colours, fitted_attribute, legend_on_top, matplotlib_module
 

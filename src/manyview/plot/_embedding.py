@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from manyview._projection import bring_means, circle, principal
+from manyview._utils.drawing import bring_means, circle, principal
 from manyview.exceptions import PlotError
 from manyview.plot._shared import axes_or_new, clusters, colours, fitted_attribute, matplotlib_module
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview._history import AGREEMENTS
+from manyview._utils.drawing import AGREEMENTS
 from manyview.exceptions import PlotError
 from manyview.plot._shared import (
     axes_or_new,

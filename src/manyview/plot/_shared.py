@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from manyview._colours import TEN_COLOURS
-from manyview._optional import require
+from manyview._utils.drawing import TEN_COLOURS
+from manyview._utils.imports import require
 from manyview.cluster import available_methods
 from manyview.exceptions import PlotError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 # Relative to the largest entries of the problem: gradients and curvatures below this are rounding.
 _ROUNDING = 1e-13

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 
 def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:

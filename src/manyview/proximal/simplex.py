@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 
 @njit(nogil=True, cache=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from manyview._lazy import lazily
+from manyview._utils.imports import lazily
 
 if TYPE_CHECKING:
     from manyview.report.run import write_report

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas
 
-from manyview._printable import shortened
+from manyview._utils.text import shortened
 from manyview.metrics import Contingency, contingency
 from manyview.metrics.matching import best_matching
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas
 
-from manyview._fingerprint import fingerprint
-from manyview._plain import plain
+from manyview._utils.text import plain
 from manyview.metrics import contingency
 from manyview.metrics.table import in_blocks
 from manyview.views import Views
+from manyview.views.fingerprint import fingerprint
 
 
 def describe_data(

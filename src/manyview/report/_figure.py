@@ -12,7 +12,7 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from manyview._colours import TEN_COLOURS
+from manyview._utils.drawing import TEN_COLOURS
 
 plain = partial(escape, quote=False)
 """Text as plotly.js must get it to show it as it is; it does not know how quotes are escaped."""

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.extmath import randomized_svd
 
-from manyview._projection import circle, cluster_means, principal, shares_of_means
+from manyview._utils.drawing import circle, cluster_means, principal, shares_of_means
 from manyview.graphs import unit_variance
 from manyview.report._graphs import learned_graph
 from manyview.report._votes import Shown, scaled_views

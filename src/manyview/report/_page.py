@@ -10,9 +10,9 @@ from functools import cache
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from manyview._colours import TEN_COLOURS
-from manyview._memory import gib
-from manyview._printable import cut, shortened, without_commands
+from manyview._utils.drawing import TEN_COLOURS
+from manyview._utils.memory import gib
+from manyview._utils.text import cut, shortened, without_commands
 from manyview._version import __version__
 from manyview.metrics import SCORE_TITLES
 from manyview.report._audit_words import question, short_answer

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._history import AGREEMENTS, is_by_view, steps, usual_keys
+from manyview._utils.drawing import AGREEMENTS, is_by_view, steps, usual_keys
 
 _MOST_POINTS = 400
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from manyview._colours import TEN_COLOURS
-from manyview._printable import shortened
+from manyview._utils.drawing import TEN_COLOURS
+from manyview._utils.text import shortened
 from manyview.report._figure import Figure, figure, marker, note, plain, series
 from manyview.report._page import number, percent
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from manyview._environment import cores, describe_environment
-from manyview._plain import plain
+from manyview._utils.environment import cores, describe_environment
+from manyview._utils.text import plain
 from manyview.audit import AuditResult
 from manyview.report._audit_words import overall
 from manyview.report._data import describe_data, describe_method, title_end

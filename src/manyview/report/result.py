@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview._environment import cores, describe_environment
-from manyview._plain import plain
+from manyview._utils.environment import cores, describe_environment
+from manyview._utils.text import plain
 from manyview.metrics import clustering_scores
 from manyview.report._data import class_codes, describe_data, describe_method, row_order
 

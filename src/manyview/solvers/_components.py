@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 from manyview.engines import Block, Rows
 from manyview.solvers._exact import units_in_one
 from manyview.solvers._members import Lists, Member, member_edges

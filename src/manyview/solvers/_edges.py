@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 # So many rows are compared with the centres at a time: their coordinates side by side are what the processor's vector
 # units like, and stay in its nearest cache.

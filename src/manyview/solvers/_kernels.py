@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 from manyview.proximal.shrinkage import squared_l12_thresholds
 from manyview.proximal.simplex import project_row
 

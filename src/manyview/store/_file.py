@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._files import PathLike, whole_file
+from manyview._utils.files import PathLike, whole_file
 from manyview._version import __version__
 from manyview.exceptions import ModelFileError
 from manyview.store._arrays import allocate, as_buffer, describe, n_bytes

@@ -9,7 +9,7 @@ import pytest
 
 import manyview.cluster._base
 from manyview import InvariantTBGL
-from manyview._progress import Step, heard, listening, tell
+from manyview._utils.progress import Step, heard, listening, tell
 from manyview.audit import audit_order, audit_seeds, audit_views
 from manyview.cluster import RDEKM, SMSC, available_methods, suggest_n_clusters
 from manyview.datasets import make_multiview

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._views import Views
+from manyview.views.container import Views
 
 
 def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
@@ -28,7 +28,7 @@ def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
 
     Examples
     --------
-    >>> from manyview._fingerprint import fingerprint
+    >>> from manyview.views.fingerprint import fingerprint
     >>> from manyview.datasets import make_multiview
     >>> views = make_multiview(20, random_state=0)
     >>> fingerprint(views) == fingerprint(views.take(range(20))), fingerprint(views) == fingerprint(views.shuffled(1))

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._values import frame_values, has_ids, is_frame
 from manyview.exceptions import ViewsError
+from manyview.views.values import frame_values, has_ids, is_frame
 
 
 class Joined(NamedTuple):

@@ -10,7 +10,7 @@ import numba
 import pytest
 
 import manyview
-from manyview._compiled import njit
+from manyview._utils.compiled import njit
 
 
 def test_compiles_and_keeps_what_it_compiled():

@@ -47,7 +47,7 @@ def listening(listener: Callable[[Step], None]) -> Iterator[None]:
 
     Examples
     --------
-    >>> from manyview._progress import Step, listening, tell
+    >>> from manyview._utils.progress import Step, listening, tell
     >>> heard = []
     >>> with listening(heard.append):
     ...     tell(Step("search", 1, 3, "fits"))

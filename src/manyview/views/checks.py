@@ -1,10 +1,4 @@
-"""The views: several descriptions of the same samples, checked once and passed on.
-
-A *view* is a 2-D array with one row per sample. All views of a dataset have the same rows in the same order and
-their own columns. :class:`Views` holds them with their names; :func:`check_views` turns what users have (lists,
-dicts, data frames, sparse matrices, MuData, one wide array) into clean ``float64`` views or says what is wrong with
-which. A sample may lack some of the views: ``present`` says which it has.
-"""
+"""Turn what users have into checked views: containers, samples without a view, columns of one wide table."""
 
 from __future__ import annotations
 
@@ -16,12 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_array
 
-from manyview._omics import annotated_views, is_annotated, modality_views
-from manyview._values import Array, check_values, has_ids, is_frame, is_lazy
-from manyview._views import Views, check_any_view, default_names, is_table, places
 from manyview.exceptions import ViewsError
-
-__all__ = ["Array", "Views", "check_views"]
+from manyview.views.annotated import annotated_views, is_annotated, modality_views
+from manyview.views.container import Views, check_any_view, default_names, is_table, places
+from manyview.views.values import Array, check_values, has_ids, is_frame, is_lazy
 
 
 def check_views(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from manyview import _files
-from manyview._files import whole_file, write_folder, write_whole
+from manyview._utils import files
+from manyview._utils.files import whole_file, write_folder, write_whole
 
 
 def test_writes_what_it_is_given(tmp_path):
@@ -153,21 +153,21 @@ def test_ctrl_c_as_soon_as_a_file_is_made_leaves_nothing(tmp_path, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return file
 
-    monkeypatch.setattr(_files, "open", opened, raising=False)
+    monkeypatch.setattr(files, "open", opened, raising=False)
     for write in (lambda: write_whole(tmp_path / "a", "x"), lambda: write_folder(tmp_path / "b", {"a": "x"})):
         with pytest.raises(KeyboardInterrupt):
             write()
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(_files.fcntl is None, reason="needs locks of POSIX")
+@pytest.mark.skipif(files.fcntl is None, reason="needs locks of POSIX")
 def test_another_writer_waits_for_its_turn(tmp_path):
     order = []
 
     def write():
         write_folder(tmp_path, {"a": "second"}, outdated=lambda: order.append("second") or ())
 
-    with _files._turn(tmp_path):  # locks are of open files, so a thread waits like a process
+    with files._turn(tmp_path):  # locks are of open files, so a thread waits like a process
         thread = threading.Thread(target=write)
         thread.start()
         thread.join(0.2)
@@ -181,7 +181,7 @@ def test_a_folder_without_locks_is_written_to(tmp_path, monkeypatch):
     def refuse(place, operation):
         raise OSError(95, "Operation not supported")
 
-    if _files.fcntl is not None:
-        monkeypatch.setattr(_files.fcntl, "flock", refuse)
+    if files.fcntl is not None:
+        monkeypatch.setattr(files.fcntl, "flock", refuse)
     write_folder(tmp_path, {"a": "x"})
     assert (tmp_path / "a").read_text() == "x"

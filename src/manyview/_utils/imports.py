@@ -1,11 +1,14 @@
-"""Packages whose names are imported when they are first used."""
+"""Imports that wait until they are needed: public names of packages, and optional dependencies."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+from manyview.exceptions import MissingDependencyError
 
 
 def lazily(
@@ -24,7 +27,7 @@ def lazily(
 
     Examples
     --------
-    >>> from manyview._lazy import lazily
+    >>> from manyview._utils.imports import lazily
     >>> get, names = lazily("json", {"JSONDecodeError": "decoder"}, ["tool"])
     >>> get("JSONDecodeError").__name__, get("tool").__name__
     ('JSONDecodeError', 'json.tool')
@@ -43,3 +46,23 @@ def lazily(
         return sorted({*vars(sys.modules[package]), *homes, *modules})
 
     return get, names
+
+
+def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import ``module``, or say which extra of manyview brings it.
+
+    Parameters
+    ----------
+    module : str
+        The module to import, such as ``"h5py"``.
+    extra : str
+        The extra of manyview that installs it.
+    purpose : str
+        What it is needed for; the error begins with it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'{purpose} needs {module.partition(".")[0]}: pip install "manyview[{extra}]"'
+        ) from error

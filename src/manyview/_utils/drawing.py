@@ -1,8 +1,38 @@
-"""Samples with many coordinates as points in the plane, by a linear map that is chosen to show their clusters."""
+"""What figures and reports share: colours, what of a fit's history to show, and points in the plane."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+
+TEN_COLOURS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+)  # fmt: skip
+"""Ten colours that also people with a colour vision deficiency can tell apart (M. A. Petroff, 2021)."""
+
+AGREEMENTS = ("agreement", "stability")
+"""Records and scores that are between 0 and 1 by nature."""
+
+# What is looked at if there are no agreements: the first of these that there is.
+_USUAL = ("objective", "subspace_change")
+
+
+def is_by_view(history: Mapping[str, np.ndarray]) -> bool:
+    """Whether there is a value for each view and not for each pass, as of LMVSC, which solves each view once."""
+    return "qp_gap" in history
+
+
+def steps(history: Mapping[str, np.ndarray], n_iter: int) -> tuple[np.ndarray, str]:
+    """The number of each step, and what is counted."""
+    if "n_members" in history:
+        return history["n_members"], "members"
+    return np.arange(1, n_iter + 1), "pass"
+
+
+def usual_keys(history: Mapping[str, np.ndarray]) -> list[str]:
+    """What one looks at first: the agreements of an ensemble, or else the objective, or what stands for it."""
+    return [key for key in AGREEMENTS if key in history] or [key for key in _USUAL if key in history][:1]
 
 
 def principal(coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ def one_thread() -> Iterator[None]:
     --------
     >>> from threadpoolctl import threadpool_info
     >>> import numpy
-    >>> from manyview._threads import one_thread
+    >>> from manyview._utils.threads import one_thread
     >>> with one_thread():
     ...     {library["num_threads"] for library in threadpool_info()}
     {1}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from manyview import _threads
-from manyview._threads import one_thread
+from manyview._utils import threads
+from manyview._utils.threads import one_thread
 
 
 def blas():
@@ -75,7 +75,7 @@ def test_openmp_is_limited_in_each_thread():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_process_does_not_wait_for_threads_of_its_parent():
-    with one_thread(), _threads._lock:  # as another thread of the parent may hold it
+    with one_thread(), threads._lock:  # as another thread of the parent may hold it
         child = os.fork()
         if child == 0:
             with one_thread():

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._outer_join import outer_join
-from manyview._values import is_frame
 from manyview.exceptions import ViewsError
+from manyview.views.joins import outer_join
+from manyview.views.values import is_frame
 
 
 def is_annotated(value: Any) -> bool:

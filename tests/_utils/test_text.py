@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manyview._printable import one_line, printable, shortened
+from manyview._utils.text import one_line, printable, shortened
 
 
 def test_control_characters_are_shown_as_escapes():

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from manyview._outer_join import join_frames
-from manyview._printable import one_line, shortened
-from manyview._values import has_ids, is_frame, is_lazy
+from manyview._utils.text import one_line, shortened
 from manyview.exceptions import ViewsError
+from manyview.views.joins import join_frames
+from manyview.views.values import has_ids, is_frame, is_lazy
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +195,7 @@ def check_any_view(present: np.ndarray, sample_ids: np.ndarray | None, first_row
 
 
 def default_names(n_views: int) -> tuple[str, ...]:
+    """Return the names of views that come without."""
     return tuple(f"view{v}" for v in range(n_views))
 
 

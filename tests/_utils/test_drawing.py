@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview._projection import bring_means, circle, principal, shares_of_means
+from manyview._utils.drawing import bring_means, circle, principal, shares_of_means
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def whole_file(path: PathLike) -> Iterator[BinaryIO]:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from manyview._files import whole_file
+    >>> from manyview._utils.files import whole_file
     >>> with TemporaryDirectory() as folder:
     ...     with whole_file(Path(folder, "a.txt")) as file:
     ...         half = (file.write(b"half"), Path(folder, "a.txt").exists())

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manyview._outer_join import outer_join, spread, unite_ids
 from manyview.exceptions import ViewsError
+from manyview.views.joins import outer_join, spread, unite_ids
 
 tables_of_ids = st.lists(st.lists(st.integers(0, 9), unique=True, max_size=6), min_size=1, max_size=4)
 

@@ -1,0 +1,1 @@
+"""Threads, memory, files, text, progress: what several packages need and none owns."""

@@ -1,0 +1,13 @@
+"""The views: several descriptions of the same samples, checked once and passed on.
+
+A *view* is a 2-D array with one row per sample. All views of a dataset have the same rows in the same order and
+their own columns. :class:`Views` holds them with their names; :func:`check_views` turns what users have (lists,
+dicts, data frames, sparse matrices, MuData, one wide array) into clean ``float64`` views or says what is wrong with
+which. A sample may lack some of the views: ``present`` says which it has.
+"""
+
+from manyview.views.checks import check_views
+from manyview.views.container import Views
+from manyview.views.values import Array
+
+__all__ = ["Array", "Views", "check_views"]
