@@ -70,7 +70,7 @@ audit: .venv-tools/ready ## known vulnerabilities of the pinned versions; fails 
 	.venv-tools/bin/python -m pip_audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 benchmark: .venv/dev ## time and memory of all methods
-	$(BIN)/python benchmarks/invariant.py
+	$(BIN)/python benchmarks/graph_ensemble.py
 	$(BIN)/python benchmarks/published.py
 	$(BIN)/python benchmarks/methods.py
 

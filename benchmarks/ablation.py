@@ -1,4 +1,4 @@
-"""What each part of InvariantTBGL is worth: the default, and the default with one part switched off or replaced.
+"""What each part of GraphEnsemble is worth: the default, and the default with one part switched off or replaced.
 
     MANYVIEW_DATA=folder python benchmarks/ablation.py --seeds 3
 
@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from manyview import InvariantTBGL
+from manyview import GraphEnsemble
 from manyview.datasets import fetch_dataset
 from manyview.metrics import accuracy, normalized_mutual_info
 from manyview.proximal import prox_lp
@@ -44,8 +44,8 @@ VARIANTS: dict[str, tuple[Change, dict[str, object]]] = {
 }
 
 
-class Variant(InvariantTBGL):
-    """InvariantTBGL with changed settings."""
+class Variant(GraphEnsemble):
+    """GraphEnsemble with changed settings."""
 
     change: Change
 

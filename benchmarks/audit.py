@@ -1,7 +1,7 @@
 """What the answer of each method depends on: the order of the rows, and on request the seed and single views.
 
     MANYVIEW_DATA=folder python benchmarks/audit.py                        row order, all methods, MSRC-v5
-    MANYVIEW_DATA=folder python benchmarks/audit.py --seeds 5 --views --methods InvariantTBGL
+    MANYVIEW_DATA=folder python benchmarks/audit.py --seeds 5 --views --methods GraphEnsemble
 
 The reference is the order of the file, which is sorted by class for most datasets. TBGL has the parameters of the
 dataset's preset, all others their defaults; random_state=0.

@@ -39,8 +39,8 @@ SHUFFLED = "rows shuffled"
 def table(part: Part, dataset: str) -> Iterator[Row]:
     """The lines of the paper's table for a dataset, and variants ("line, what differs") that explain a difference."""
     for row in part.rows[dataset]:
-        if row.estimator in ("TBGL", "InvariantTBGL"):
-            continue  # see presets.py and invariant.py
+        if row.estimator in ("TBGL", "GraphEnsemble"):
+            continue  # see presets.py and graph_ensemble.py
         yield row
         if row.estimator == PAIRWISE.estimator:
             yield PAIRWISE

@@ -3,7 +3,7 @@
     MANYVIEW_DATA=folder python benchmarks/choose_k.py
 
 Generated sets: for each K from 2 to 20 a few, with numbers of samples, views, noise views and features, the noise and
-the ratio of the largest to the smallest cluster drawn at random. A set counts as separable if InvariantTBGL, told the
+the ratio of the largest to the smallest cluster drawn at random. A set counts as separable if GraphEnsemble, told the
 true K, finds the clusters with an accuracy of at least 0.9. Sets without clusters: Gaussian and uniform clouds. Real
 sets: all .mat files in the folder. Rows are shuffled. Labels are used for scoring only.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from manyview import InvariantTBGL, Views, read_views
+from manyview import GraphEnsemble, Views, read_views
 from manyview.cluster import ClusterCountSuggestion, suggest_n_clusters
 from manyview.datasets import make_multiview
 from manyview.metrics import accuracy
@@ -73,7 +73,7 @@ def generated(n_each: int, seed: int) -> None:
         assert views.labels is not None
         k = len(np.unique(views.labels))
         found, seconds = timed(views, seed)
-        labels = InvariantTBGL(k, random_state=seed).fit(views).labels_
+        labels = GraphEnsemble(k, random_state=seed).fit(views).labels_
         acc = accuracy(views.labels, labels)
         results.append((noise, acc >= SEPARABLE, found.n_clusters == k, found.sure))
         print(f"{name}: {verdict(found, k)} (ACC with the true K {acc:.2f}, {seconds:.0f} s)", flush=True)

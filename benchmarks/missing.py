@@ -1,4 +1,4 @@
-"""Samples that lack views: InvariantTBGL on what is there, on views filled up with means, and the methods of imml.
+"""Samples that lack views: GraphEnsemble on what is there, on views filled up with means, and the methods of imml.
 
     MANYVIEW_DATA=folder python benchmarks/missing.py [--datasets MSRC-v5 ...] [--results output/missing.jsonl]
     make missing                         with --peers, in an environment of its own that has imml
@@ -30,14 +30,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from manyview import InvariantTBGL, Views, check_views, clustering_scores
+from manyview import GraphEnsemble, Views, check_views, clustering_scores
 from manyview.datasets import drop_views, fetch_dataset
 from manyview.datasets.missing import PATTERNS
 
 Method = Callable[[Views, int, int], np.ndarray]
 """From views with gaps, the number of clusters and a seed to labels."""
 
-OURS = "InvariantTBGL"
+OURS = "GraphEnsemble"
 TOO_LONG = "longer than"
 # All of imml 0.6 but for the networks, IntegrAO and MRGCN, which need torch.
 PEERS = "DAIMC EEIMVC IMSCAGL IMSR LFIMVC MKKMIK MLMF MONET NEMO OMVC OPIMC OSLFIMVC PIMVC SIMCADC SUMO"
@@ -69,7 +69,7 @@ Outcomes = dict[Case, Outcome]
 
 
 def ours(views: Views, n_clusters: int, seed: int) -> np.ndarray:
-    return InvariantTBGL(n_clusters, random_state=seed).fit(views).labels_
+    return GraphEnsemble(n_clusters, random_state=seed).fit(views).labels_
 
 
 def means_first(views: Views, n_clusters: int, seed: int) -> np.ndarray:
@@ -107,7 +107,7 @@ def imml(name: str, *, unit_rows: bool) -> Method:
     return run
 
 
-METHODS: dict[str, Method] = {OURS: ours, "means, InvariantTBGL": means_first}
+METHODS: dict[str, Method] = {OURS: ours, "means, GraphEnsemble": means_first}
 for peer in PEERS.split():
     METHODS[f"imml, {peer}"] = imml(peer, unit_rows=True)
     METHODS[f"imml, {peer}, raw"] = imml(peer, unit_rows=False)
@@ -255,7 +255,7 @@ def cell(values: list[float]) -> str:
 
 
 def standing(outcomes: Outcomes, methods: list[str], rate: float, pattern: str) -> str:
-    """Whether InvariantTBGL on what is there is on top, by mean ACC."""
+    """Whether GraphEnsemble on what is there is on top, by mean ACC."""
     if rate == 0:  # there is nothing to fill up
         methods = [m for m in methods if METHODS[m] is not means_first]
     found = {m: v for m in methods if (v := scores(outcomes, m, rate, pattern, "acc"))}

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 
-from manyview import InvariantTBGL, Views, check_views, clustering_scores
+from manyview import GraphEnsemble, Views, check_views, clustering_scores
 from manyview.cluster import AMGL, CoRegularizedSpectral, CoTrainingSpectral, SwMC
 from manyview.datasets import fetch_dataset, load_digits_views
 from manyview.graphs import SCALERS
@@ -66,7 +66,7 @@ RUNS: dict[str, Run] = {
     "manyview, SwMC": ours(SwMC),
     "scikit-learn, spectral, views side by side": sklearn_spectral,
     "scikit-learn, k-means, views side by side": sklearn_kmeans,
-    "manyview, InvariantTBGL": ours(InvariantTBGL),
+    "manyview, GraphEnsemble": ours(GraphEnsemble),
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from manyview import InvariantTBGL, Views
+from manyview import GraphEnsemble, Views
 from manyview.datasets import fetch_dataset, load_digits_views, make_multiview
 from manyview.metrics import accuracy, adjusted_rand
 
@@ -49,8 +49,8 @@ def main() -> None:
 def split(views: Views, seed: int) -> tuple[float, float, float, float]:
     n_clusters, n_fitted = len(np.unique(views.labels)), int(0.8 * views.n_samples)
     fitted, new = views.take(slice(0, n_fitted)), views.take(slice(n_fitted, None))
-    model = InvariantTBGL(n_clusters, random_state=seed).fit(fitted)
-    refit = InvariantTBGL(n_clusters, random_state=seed).fit(views).labels_
+    model = GraphEnsemble(n_clusters, random_state=seed).fit(fitted)
+    refit = GraphEnsemble(n_clusters, random_state=seed).fit(views).labels_
     labels = model.predict(new)
     return (
         adjusted_rand(refit[n_fitted:], labels),
@@ -62,7 +62,7 @@ def split(views: Views, seed: int) -> tuple[float, float, float, float]:
 
 def show_cost(sizes: list[int]) -> None:
     everyone = make_multiview(max(sizes) + 10_000, 10, n_features=20, noise=0.3, random_state=0)
-    model = InvariantTBGL(10, random_state=0).fit(everyone.take(slice(0, 10_000)))
+    model = GraphEnsemble(10, random_state=0).fit(everyone.take(slice(0, 10_000)))
     for n in sizes:
         new = everyone.take(slice(10_000, 10_000 + n))
         start = time.perf_counter()

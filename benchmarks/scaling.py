@@ -1,4 +1,4 @@
-"""Time and memory of InvariantTBGL for many samples, as ratios against other ways in one run.
+"""Time and memory of GraphEnsemble for many samples, as ratios against other ways in one run.
 
     python benchmarks/scaling.py million              three views of 64 features float32, 512 anchors, 10 neighbours
     python benchmarks/scaling.py growth 10000 100000 1000000
@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from manyview import InvariantTBGL, open_views
+from manyview import GraphEnsemble, open_views
 from manyview.cluster import LMVSC, SFMC
 from manyview.datasets import load_mnist_views, make_multiview
 from manyview.metrics import accuracy, normalized_mutual_info
@@ -82,7 +82,7 @@ def mnist(n: int) -> Data:
 
 
 def ours(views: list[np.ndarray], **parameters: Any) -> np.ndarray:
-    return InvariantTBGL(CLUSTERS, random_state=0, **parameters).fit(views).labels_
+    return GraphEnsemble(CLUSTERS, random_state=0, **parameters).fit(views).labels_
 
 
 def floor(views: list[np.ndarray]) -> None:
@@ -158,16 +158,16 @@ def show(what: str, found: dict[str, Any], base: float | None = None) -> None:
 
 
 def million(options: argparse.Namespace) -> None:
-    """InvariantTBGL on a million samples beside the nearest anchors alone."""
+    """GraphEnsemble on a million samples beside the nearest anchors alone."""
     n = options.samples
     base = alone(measured, floor, {}, separated, n)
     print(f"{n:,} samples, input {base['input']:.2f} GB; times as multiples of the nearest anchors alone")
     show("scikit-learn, 10 nearest of 512 anchors, brute force", base, base["seconds"])
     found = alone(measured, ours, SAME, separated, n)
-    show("InvariantTBGL, 512 anchors, 10 neighbours", found, base["seconds"])
+    show("GraphEnsemble, 512 anchors, 10 neighbours", found, base["seconds"])
     print(f"peak memory is {found['peak'] / found['input']:.2f} times the input")
     if options.peers:
-        show("InvariantTBGL, as it comes", alone(measured, ours, {}, separated, n), base["seconds"])
+        show("GraphEnsemble, as it comes", alone(measured, ours, {}, separated, n), base["seconds"])
         show("KMeans, n_init=1", alone(measured, kmeans, {"n_init": 1}, separated, n), base["seconds"])
         show("MiniBatchKMeans, n_init=10", alone(measured, mini_batch, {}, separated, n), base["seconds"])
 
@@ -195,7 +195,7 @@ def show_mnist(options: argparse.Namespace) -> None:
         ("MiniBatchKMeans, n_init=10", mini_batch, {}),
         ("MiniBatchKMeans, n_init=10, variance 1", mini_batch, {"scale": True}),
         ("LMVSC", lmvsc, {}),
-        ("InvariantTBGL", ours, {}),
+        ("GraphEnsemble", ours, {}),
     ]
     for what, run, parameters in runs:
         show(what, alone(measured, run, parameters, mnist, options.samples), base["seconds"])
@@ -216,10 +216,10 @@ def methods(options: argparse.Namespace) -> None:
     for n in options.sizes or [5_000, 20_000, 80_000]:
         for name, data in (("clear blobs", clear_blobs), ("blobs that overlap", blobs)):
             base = alone(measured, ours, {}, data, n)
-            print(f"{name}, {n:,} samples, 20 features in each of three views; times as multiples of InvariantTBGL")
-            show("InvariantTBGL", base, base["seconds"])
+            print(f"{name}, {n:,} samples, 20 features in each of three views; times as multiples of GraphEnsemble")
+            show("GraphEnsemble", base, base["seconds"])
             runs: list[tuple[str, Run, dict[str, Any]]] = [
-                ("InvariantTBGL, 512 anchors, 10 neighbours", ours, SAME),
+                ("GraphEnsemble, 512 anchors, 10 neighbours", ours, SAME),
                 ("LMVSC", lmvsc, {}),
                 *([("LMVSC, 512 anchors", lmvsc, {"n_anchors": ANCHORS})] if n <= MOST_FOR_LMVSC else []),
                 ("SFMC", sfmc, {}),
@@ -303,7 +303,7 @@ def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[s
     limits = {"memory_limit": "4GB", "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with LocalCluster(n_workers=2, threads_per_worker=1, **limits) as cluster, Client(cluster) as client:
         start = time.perf_counter()
-        model = InvariantTBGL(CLUSTERS, random_state=0, **parameters).fit(open_views(sources))
+        model = GraphEnsemble(CLUSTERS, random_state=0, **parameters).fit(open_views(sources))
         seconds = time.perf_counter() - start
         rounds, sent, received, workers = np.subtract(marks[1], marks[0]).tolist()
         return {

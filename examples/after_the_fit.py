@@ -12,7 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import manyview
-from manyview import InvariantTBGL, plot, suggest_n_clusters
+from manyview import GraphEnsemble, plot, suggest_n_clusters
 from manyview.audit import audit_views
 from manyview.datasets import drop_views, load_digits_views
 from manyview.metrics import accuracy
@@ -26,7 +26,7 @@ def main() -> None:
     views = load_digits_views().shuffled(0)
 
     known, new = views.take(slice(0, 1400)), views.take(slice(1400, None))
-    model = InvariantTBGL(10, random_state=0).fit(known)
+    model = GraphEnsemble(10, random_state=0).fit(known)
     print(f"{known.n_samples} samples fitted: ACC {accuracy(known.labels, model.labels_):.3f}")
     print(f"{new.n_samples} new samples: ACC {accuracy(new.labels, model.predict(new)):.3f}, all views")
     few = {name: new[name] for name in ("pixels", "moments")}
@@ -38,12 +38,12 @@ def main() -> None:
     print(f"saved to {file}, loaded again: {'the same' if same else 'other'} predictions")
 
     gaps = drop_views(views, 0.3, random_state=0)
-    found = InvariantTBGL(10, random_state=0).fit(gaps).labels_
+    found = GraphEnsemble(10, random_state=0).fit(gaps).labels_
     print(f"{gaps}: ACC {accuracy(views.labels, found):.3f}")
 
     suggestion = suggest_n_clusters(views, random_state=0)
     print(f"\n{suggestion}\n")
-    audit = audit_views(InvariantTBGL(10, random_state=0), views)
+    audit = audit_views(GraphEnsemble(10, random_state=0), views)
     print(f"{audit}\n")
 
     figure = Figure(figsize=(18, 10), layout="constrained")

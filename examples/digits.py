@@ -20,20 +20,20 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
-from manyview import TBGL, InvariantTBGL, OrderDependenceWarning, Views, clustering_scores
+from manyview import TBGL, GraphEnsemble, OrderDependenceWarning, Views, clustering_scores
 from manyview.datasets import load_digits_views
 from manyview.metrics import SCORES, adjusted_rand
 
 N_CLUSTERS = 10
 # A tenth of the samples as anchors instead of the paper's half: seconds instead of a minute.
 N_ANCHORS = 0.1
-INVARIANT, KMEANS, PUBLISHED = "InvariantTBGL", "k-means", "TBGL (published)"
+OURS, KMEANS, PUBLISHED = "GraphEnsemble", "k-means", "TBGL (published)"
 SHUFFLED, SORTED = "shuffled", "sorted by class"
 RUNS = (
-    (INVARIANT, SHUFFLED),
+    (OURS, SHUFFLED),
     (KMEANS, SHUFFLED),
     (PUBLISHED, SHUFFLED),
-    (INVARIANT, SORTED),
+    (OURS, SORTED),
     (PUBLISHED, SORTED),
 )
 
@@ -62,18 +62,18 @@ def main() -> None:
     print()
     print_table(rows)
     print_order(models, orders)
-    print_model(models[INVARIANT, SHUFFLED])
-    write(args.output, rows, models[INVARIANT, SHUFFLED], orders[SHUFFLED])
+    print_model(models[OURS, SHUFFLED])
+    write(args.output, rows, models[OURS, SHUFFLED], orders[SHUFFLED])
     print(
         f"Wrote {args.output / 'scores.json'} and {args.output / 'labels.csv'}"
-        f" ({INVARIANT}'s clusters of the {SHUFFLED} rows)."
+        f" ({OURS}'s clusters of the {SHUFFLED} rows)."
     )
 
 
 def fit(method: str, views: Views) -> Any:
     """Fit one of the three methods."""
-    if method == INVARIANT:
-        return InvariantTBGL(N_CLUSTERS, random_state=0).fit(views)
+    if method == OURS:
+        return GraphEnsemble(N_CLUSTERS, random_state=0).fit(views)
     if method == KMEANS:
         features = StandardScaler().fit_transform(np.hstack(views.arrays))
         return KMeans(N_CLUSTERS, n_init=10, random_state=0).fit(features)
@@ -96,7 +96,7 @@ def print_order(models: dict[tuple[str, str], Any], orders: dict[str, Views]) ->
         "answer. The published TBGL takes a Fourier transform along the order of the rows, so the same images in\n"
         "another order get other clusters. ARI between the clusters of the shuffled and of the sorted rows:"
     )
-    for method in (PUBLISHED, INVARIANT):
+    for method in (PUBLISHED, OURS):
         first, second = (
             models[method, order].labels_[np.argsort(orders[order].sample_ids)] for order in (SHUFFLED, SORTED)
         )
@@ -104,10 +104,10 @@ def print_order(models: dict[tuple[str, str], Any], orders: dict[str, Views]) ->
         print(f"  {method.ljust(len(PUBLISHED))}  {same:.3f}{' (the same clusters)' if same == 1 else ''}")
 
 
-def print_model(model: InvariantTBGL) -> None:
+def print_model(model: GraphEnsemble) -> None:
     """What the fitted model tells besides the clusters."""
     weights = ", ".join(f"{n} {w:.2f}" for n, w in zip(model.view_names_, model.view_weights_, strict=True))
-    print(f"\n{INVARIANT}, rows {SHUFFLED}:")
+    print(f"\n{OURS}, rows {SHUFFLED}:")
     print(f"  view weights     {weights}")
     print(f"  kind of graphs   {model.graph_kind_}")
     print(f"  mean confidence  {model.confidence_.mean():.3f}\n")
@@ -125,7 +125,7 @@ def print_table(rows: list[dict[str, object]]) -> None:
         print("  " + "  ".join(padded))
 
 
-def write(folder: Path, rows: list[dict[str, object]], model: InvariantTBGL, views: Views) -> None:
+def write(folder: Path, rows: list[dict[str, object]], model: GraphEnsemble, views: Views) -> None:
     """Scores as JSON, labels as CSV."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scores.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

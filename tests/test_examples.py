@@ -23,20 +23,20 @@ def test_digits_example_writes_what_it_prints(tmp_path):
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert [(row.pop("method"), row.pop("rows")) for row in scores] == [
-        ("InvariantTBGL", "shuffled"),
+        ("GraphEnsemble", "shuffled"),
         ("k-means", "shuffled"),
         ("TBGL (published)", "shuffled"),
-        ("InvariantTBGL", "sorted by class"),
+        ("GraphEnsemble", "sorted by class"),
         ("TBGL (published)", "sorted by class"),
     ]
     for row in scores:
         assert row.pop("seconds") > 0
         assert len(row) == 7
         assert "  ".join(f"{value:.3f}" for value in row.values()) in re.sub(r" {2,}", "  ", printed)
-    assert scores[0] == scores[3]  # InvariantTBGL, in both orders
+    assert scores[0] == scores[3]  # GraphEnsemble, in both orders
     assert scores[0]["acc"] > 0.9
     assert scores[2]["acc"] > 0.5
-    assert re.search(r"InvariantTBGL +1\.000 \(the same clusters\)", printed)
+    assert re.search(r"GraphEnsemble +1\.000 \(the same clusters\)", printed)
     assert re.search(r"TBGL \(published\) +0\.\d{3}\n", printed)
     with (tmp_path / "out" / "labels.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manyview import InvariantTBGL, Views, ViewTransformer
+from manyview import GraphEnsemble, Views, ViewTransformer
 
 SIZES = (4, 3)
 
@@ -36,7 +36,7 @@ def pipeline(**options):
     return Pipeline(
         [
             ("scale", ViewTransformer(StandardScaler(), **options)),
-            ("cluster", InvariantTBGL(3, n_members=8, random_state=0)),
+            ("cluster", GraphEnsemble(3, n_members=8, random_state=0)),
         ]
     )
 
@@ -44,7 +44,7 @@ def pipeline(**options):
 def test_fit_predict_is_scaling_then_clustering(views):
     labels = pipeline().fit_predict(views)
     scaled = [StandardScaler().fit_transform(view) for view in views]
-    np.testing.assert_array_equal(labels, InvariantTBGL(3, n_members=8, random_state=0).fit(scaled).labels_)
+    np.testing.assert_array_equal(labels, GraphEnsemble(3, n_members=8, random_state=0).fit(scaled).labels_)
     assert adjusted_rand_score(views.labels, labels) > 0.9
 
 
@@ -75,7 +75,7 @@ def test_cross_validation_through_view_sizes(views, table, where):
     if where == "transformer":
         model = pipeline(view_sizes=SIZES)
     else:
-        model = make_pipeline(StandardScaler(), InvariantTBGL(3, n_members=8, view_sizes=SIZES, random_state=0))
+        model = make_pipeline(StandardScaler(), GraphEnsemble(3, n_members=8, view_sizes=SIZES, random_state=0))
     folds = KFold(3, shuffle=True, random_state=0)
     scores = cross_val_score(model, table, views.labels, cv=folds, scoring="adjusted_rand_score", error_score="raise")
     assert scores.min() > 0.7
@@ -89,7 +89,7 @@ def test_a_grid_search_reaches_both_steps(views, table):
     model = Pipeline(
         [
             ("scale", ViewTransformer([StandardScaler(), StandardScaler()], view_sizes=SIZES)),
-            ("cluster", InvariantTBGL(2, n_members=8, random_state=0)),
+            ("cluster", GraphEnsemble(2, n_members=8, random_state=0)),
         ]
     )
     folds = KFold(2, shuffle=True, random_state=0)
@@ -104,7 +104,7 @@ def test_a_grid_search_reaches_both_steps(views, table):
 def test_the_embedding_as_a_frame_has_the_ids_of_the_samples(views, table, what):
     frame = pd.DataFrame(table, index=views.sample_ids)
     model, given = {
-        "estimator": (make_pipeline(InvariantTBGL(3, n_members=8, view_sizes=SIZES, random_state=0)), frame),
+        "estimator": (make_pipeline(GraphEnsemble(3, n_members=8, view_sizes=SIZES, random_state=0)), frame),
         "frame": (pipeline(view_sizes=SIZES), frame),
         "views": (pipeline(), views),
     }[what]

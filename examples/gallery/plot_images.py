@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
-from manyview import InvariantTBGL, clustering_scores, plot
+from manyview import GraphEnsemble, clustering_scores, plot
 from manyview.datasets import load_digits_views
 
 views = load_digits_views().take(slice(900)).shuffled(0)
@@ -45,7 +45,7 @@ for ax, name in zip(axes[1:], views.names[1:], strict=True):
 # One call. It draws many graphs between images and anchors, cuts each into clusters, and returns the cut that they
 # agree on. ``random_state`` makes it reproducible.
 
-model = InvariantTBGL(n_clusters=10, random_state=0).fit(views)
+model = GraphEnsemble(n_clusters=10, random_state=0).fit(views)
 scores = clustering_scores(views.labels, model.labels_)
 print(f"rows shuffled: ACC {scores['acc']:.3f}, NMI {scores['nmi']:.3f}")
 

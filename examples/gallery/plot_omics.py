@@ -25,7 +25,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 import manyview
-from manyview import InvariantTBGL, Views, clustering_scores, plot, suggest_n_clusters
+from manyview import GraphEnsemble, Views, clustering_scores, plot, suggest_n_clusters
 from manyview.audit import audit_order, audit_views
 
 random = np.random.default_rng(1)
@@ -98,7 +98,7 @@ _ = plot.n_clusters(suggestion, ax=ax)
 # Each patient is placed by the measurements that there are. For comparison, what is often done: gaps filled with means,
 # features standardised, k-means on all of them side by side.
 
-model = InvariantTBGL(n_clusters=suggestion.n_clusters, random_state=0).fit(views)
+model = GraphEnsemble(n_clusters=suggestion.n_clusters, random_state=0).fit(views)
 scores = clustering_scores(truth[views.sample_ids], model.labels_)
 print(f"rows in random order: ACC {scores['acc']:.3f}, ARI {scores['ari']:.3f}")
 filled = [
@@ -125,9 +125,9 @@ _ = plot.graph(model, ax=axes[2]).set_title("learned graph")
 # First the order of the rows, which must not matter. Then each kind of measurement is left out in turn. Only patients
 # with all three can be asked that, as the others would be left with too little.
 
-by_order = audit_order(InvariantTBGL(suggestion.n_clusters, random_state=0), views, n_shuffles=2)
+by_order = audit_order(GraphEnsemble(suggestion.n_clusters, random_state=0), views, n_shuffles=2)
 print(by_order.verdict, end="\n\n")
-by_view = audit_views(InvariantTBGL(suggestion.n_clusters, random_state=0), views.take(full))
+by_view = audit_views(GraphEnsemble(suggestion.n_clusters, random_state=0), views.take(full))
 print(by_view.verdict)
 figure, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
 _ = plot.audit(by_view, ax=ax)

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from manyview import InvariantTBGL, Views, clustering_scores, plot, suggest_n_clusters
+from manyview import GraphEnsemble, Views, clustering_scores, plot, suggest_n_clusters
 
 ENGLISH = {
     "delivery": "parcel courier late tracking doorstep shipped address delivery package arrived driver warehouse",
@@ -107,7 +107,7 @@ _ = plot.n_clusters(suggestion, ax=ax)
 #
 # For comparison, k-means on the words and on the letters alone.
 
-model = InvariantTBGL(n_clusters=suggestion.n_clusters, random_state=0).fit(views)
+model = GraphEnsemble(n_clusters=suggestion.n_clusters, random_state=0).fit(views)
 scores = clustering_scores(views.labels, model.labels_)
 print(f"three views, rows shuffled: ACC {scores['acc']:.3f}, NMI {scores['nmi']:.3f}")
 print(f"scaling that was chosen: {model.scaling_}")

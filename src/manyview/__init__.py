@@ -8,7 +8,7 @@ from manyview._utils.imports import lazily
 from manyview._version import __version__
 
 if TYPE_CHECKING:
-    from manyview.cluster import TBGL, InvariantTBGL, load, suggest_n_clusters
+    from manyview.cluster import TBGL, GraphEnsemble, load, suggest_n_clusters
     from manyview.compose import ViewTransformer
     from manyview.exceptions import OrderDependenceWarning
     from manyview.io import open_views, read_views
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TBGL",
-    "InvariantTBGL",
+    "GraphEnsemble",
     "OrderDependenceWarning",
     "ViewTransformer",
     "Views",
@@ -34,7 +34,7 @@ __all__ = [
 # with the first command that computes.
 _HOME = {
     "TBGL": "cluster",
-    "InvariantTBGL": "cluster",
+    "GraphEnsemble": "cluster",
     "OrderDependenceWarning": "exceptions",
     "ViewTransformer": "compose",
     "Views": "views",

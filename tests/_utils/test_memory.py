@@ -46,9 +46,9 @@ def test_the_real_machine():
 
 def test_too_much_is_refused_with_figures_and_advice(system):
     memory.check_memory("MVGL", 7 * 2**30, "9 samples", "Use less.")
-    message = r"MVGL needs about 9\.5 GiB for 30000 samples; 8\.0 GiB are available\. Use InvariantTBGL\."
+    message = r"MVGL needs about 9\.5 GiB for 30000 samples; 8\.0 GiB are available\. Use GraphEnsemble\."
     with pytest.raises(MemoryError, match=message):
-        memory.check_memory("MVGL", 9.5 * 2**30, "30000 samples", "Use InvariantTBGL.")
+        memory.check_memory("MVGL", 9.5 * 2**30, "30000 samples", "Use GraphEnsemble.")
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not tell the peak of a process")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import manyview.cluster._base
-from manyview import InvariantTBGL
+from manyview import GraphEnsemble
 from manyview._utils.progress import Step, heard, listening, tell
 from manyview.audit import audit_order, audit_seeds, audit_views
 from manyview.cluster import RDEKM, SMSC, available_methods, suggest_n_clusters
@@ -82,7 +82,7 @@ def test_nobody_is_called_if_nobody_listens(blobs, monkeypatch):
 
 def test_fits_by_blocks_also_tell_the_samples_they_place():
     views = make_multiview(1000, 3, random_state=0)
-    model = InvariantTBGL(3, learn_on=200, n_members=8, n_jobs=2, random_state=0)
+    model = GraphEnsemble(3, learn_on=200, n_members=8, n_jobs=2, random_state=0)
     steps, _ = steps_of(lambda: model.fit(views))
     check_order(steps)
     units = [unit for unit, _ in groupby(step.unit for step in steps)]
@@ -93,9 +93,9 @@ def test_fits_by_blocks_also_tell_the_samples_they_place():
 
 
 def test_a_number_of_clusters_that_is_looked_for_is_told_before_the_fit(blobs):
-    steps, _ = steps_of(lambda: InvariantTBGL("auto", n_members=8, random_state=0).fit(blobs))
+    steps, _ = steps_of(lambda: GraphEnsemble("auto", n_members=8, random_state=0).fit(blobs))
     check_order(steps)
-    assert [what for what, _ in groupby(step.what for step in steps)] == ["suggest_n_clusters", "InvariantTBGL"]
+    assert [what for what, _ in groupby(step.what for step in steps)] == ["suggest_n_clusters", "GraphEnsemble"]
 
 
 def test_the_search_for_a_number_of_clusters_tells(blobs):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from manyview import InvariantTBGL, Views, check_views, read_views
+from manyview import GraphEnsemble, Views, check_views, read_views
 from manyview.audit import _measure, inspect_views
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
@@ -225,7 +225,7 @@ def test_what_is_marked_as_missing_is_not_looked_at():
 def test_missing_rows_say_who_can_do_without():
     text = only(inspect_views([A, GONE]), "warning")
     assert text == (
-        "view1: missing for 1 of 30 samples. InvariantTBGL places these by their other views; all other methods refuse "
+        "view1: missing for 1 of 30 samples. GraphEnsemble places these by their other views; all other methods refuse "
         "them."
     )
 
@@ -246,7 +246,7 @@ def test_a_row_that_is_missing_is_no_duplicate_of_one_that_is_zero():
 def test_a_copy_is_seen_however_it_is_stored():
     found = inspect_views({"one": B, "other": B + 1, "again": sp.csr_array(B), "frame": pd.DataFrame(B)})
     assert [view.copy_of for view in found.views] == [None, None, "one", "one"]
-    assert "again: the same values as the view 'one'. InvariantTBGL counts the two as one" in texts(found, "warning")[0]
+    assert "again: the same values as the view 'one'. GraphEnsemble counts the two as one" in texts(found, "warning")[0]
 
 
 def test_rows_of_zeros_are_doubtful():
@@ -273,7 +273,7 @@ def test_scales_are_a_problem_if_the_scaling_leaves_them_so():
     found = inspect_views([wide, RNG.normal(size=(200, 3))])
     text = only(found, "warning")
     assert "of column 2, is " in text
-    assert "InvariantTBGL's scaling 'auto' takes 'directions', which centres the columns and makes all rows" in text
+    assert "GraphEnsemble's scaling 'auto' takes 'directions', which centres the columns and makes all rows" in text
     assert found.views[0].scale_ratio == pytest.approx(5000, rel=0.2)
     tamed = inspect_views([RNG.normal(size=(200, 6)) * [1, 1, 50, 1, 1, 1], RNG.normal(size=(200, 3))])
     assert tamed.problems == ()
@@ -286,7 +286,7 @@ def test_scales_are_a_problem_if_the_scaling_leaves_them_so():
 def test_the_scaling_is_the_one_that_a_fit_takes(data_file, name):
     views = read_views(data_file(name))
     found = inspect_views(views)
-    fitted = InvariantTBGL(3, n_members=1, random_state=0).fit(views)
+    fitted = GraphEnsemble(3, n_members=1, random_state=0).fit(views)
     assert {view.name: view.scaling for view in found.views} == fitted.scaling_
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from manyview import TBGL, InvariantTBGL, OrderDependenceWarning, read_views
+from manyview import TBGL, GraphEnsemble, OrderDependenceWarning, read_views
 from manyview.audit import audit_order
 from manyview.cluster import ETLMSC, SFMC, SMSC
 from manyview.datasets import make_multiview
@@ -214,7 +214,7 @@ def test_on_photographs_two_methods_depend_on_the_order_and_others_do_not(data_f
         assert found.agreement.max() < 0.6
         assert found.accuracy[0] > 0.98  # rows in file order, sorted by class
         assert found.accuracy[1:].max() < 0.75  # rows shuffled
-    for model in (InvariantTBGL(7, n_members=8), SMSC(7)):
+    for model in (GraphEnsemble(7, n_members=8), SMSC(7)):
         found = audit_order(model, views, n_shuffles=2)
         assert found.passed, found.estimator
         np.testing.assert_array_equal(found.agreement, [1, 1])

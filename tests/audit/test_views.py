@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from manyview import InvariantTBGL
+from manyview import GraphEnsemble
 from manyview.audit import audit_views
 from manyview.cluster import SMSC, CoRegularizedSpectral
 from manyview.datasets import make_multiview
@@ -85,7 +85,7 @@ def test_a_scaling_per_view_loses_that_of_the_absent_view(seen, views):
     given = {"shape": "max", "noise": "unit"}
     audit_views(Noting(scaling=given), views)
     assert [scaling for _, scaling in seen] == [given, given, {"noise": "unit"}, {"shape": "max"}]
-    found = audit_views(InvariantTBGL(2, scaling={"noise": "max"}, n_members=4), views)
+    found = audit_views(GraphEnsemble(2, scaling={"noise": "max"}, n_members=4), views)
     assert len(found.names) == 3
 
 
@@ -100,8 +100,8 @@ def test_the_view_to_read_off_cannot_be_left_out(seen, views):
 
 def test_too_few_views(views):
     two = replace(views, arrays=views.arrays[:2], names=views.names[:2])
-    with pytest.raises(ViewsError, match=r"InvariantTBGL needs at least 3 views, got 2: colour, shape\."):
-        audit_views(InvariantTBGL(2), two)
+    with pytest.raises(ViewsError, match=r"GraphEnsemble needs at least 3 views, got 2: colour, shape\."):
+        audit_views(GraphEnsemble(2), two)
     assert len(audit_views(SMSC(2), two).names) == 2  # works on a single view, too
     with pytest.raises(ViewsError, match="Reading needs at least 2 views, got 1: colour"):
         audit_views(Reading(), {"colour": views[0]})
@@ -118,8 +118,8 @@ def test_samples_that_lack_views_keep_lacking_them():
     views = make_multiview(60, n_views=3, noise=0.3, random_state=0)
     present = np.ones((60, 3), dtype=bool)
     present[4, 1] = False
-    found = audit_views(InvariantTBGL(3, n_members=4, random_state=0), replace(views, present=present))
+    found = audit_views(GraphEnsemble(3, n_members=4, random_state=0), replace(views, present=present))
     assert found.names == ("without view0", "without view1", "without view2")
     present[4, 2] = False
     with pytest.raises(ViewsError, match=r"every sample needs two views, but the sample in row 4 has view0 only\."):
-        audit_views(InvariantTBGL(3, random_state=0), replace(views, present=present))
+        audit_views(GraphEnsemble(3, random_state=0), replace(views, present=present))

@@ -98,7 +98,7 @@ def test_two_views_are_too_few_to_leave_one_out(call, tmp_path):
     [
         (("-k", "3", "--questions", "order,rows"), "expected some of order, seeds, views, got 'rows'"),
         (("-k", "3", "--method", "tgbl"), "there is no method 'tgbl'. Did you mean tbgl"),
-        (("-k", "3", "--set", "q=3"), "InvariantTBGL has no parameter 'q' to set"),
+        (("-k", "3", "--set", "q=3"), "GraphEnsemble has no parameter 'q' to set"),
         (("-k", "three"), "expected a whole number from 1 on, got 'three'"),
         (("-k", "100", "--method", "smsc"), "100"),
         (("-k", "3", "--shuffles", "0"), "Invalid value for '--shuffles'"),

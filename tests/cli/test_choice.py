@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from manyview.cli._choice import Choice, find_method, parse_n_clusters, parse_settings, slug
-from manyview.cluster import TBGL, InvariantTBGL, available_methods
+from manyview.cluster import TBGL, GraphEnsemble, available_methods
 
 
 @pytest.mark.parametrize("method", available_methods(), ids=lambda method: method.name)
@@ -15,9 +15,15 @@ def test_every_method_is_found_under_its_names(method):
 
 def test_an_unknown_method_brings_similar_ones():
     with pytest.raises(
-        typer.BadParameter, match=r"no method 'tblg'\. Did you mean .*tbgl.*There are invariant-tbgl, tb"
+        typer.BadParameter, match=r"no method 'tblg'\. Did you mean .*tbgl.*There are graph-ensemble, tb"
     ):
         find_method("tblg")
+
+
+@pytest.mark.parametrize("name", ["invariant-tbgl", "InvariantTBGL"])
+def test_a_former_name_says_what_became_of_it(name):
+    with pytest.raises(typer.BadParameter, match=rf"'{name}' is called graph-ensemble now"):
+        find_method(name)
 
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("07", 7), ("auto", "auto"), ("AUTO", "auto")])
@@ -59,7 +65,7 @@ def test_an_estimator_as_chosen():
     model = Choice("tbgl", ["p=0.5"], seed=3, jobs=1).estimator(4)
     assert isinstance(model, TBGL)
     assert (model.n_clusters, model.p, model.random_state, model.n_jobs) == (4, 0.5, 3, 1)
-    assert isinstance(Choice().estimator(2), InvariantTBGL)
+    assert isinstance(Choice().estimator(2), GraphEnsemble)
 
 
 def test_words_ask_for_the_same():

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from manyview.cli._choice import slug
 from manyview.cli._folder import write_graph, write_labels
 from manyview.cli.schemas import load_schema
-from manyview.cluster import InvariantTBGL, available_methods
+from manyview.cluster import GraphEnsemble, available_methods
 from manyview.datasets import make_multiview
 
 FEW = ("--set", "n_members=4")
@@ -141,7 +141,7 @@ def test_a_mat_file_for_people(call, folder, views):
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].startswith("60 samples in 3 views: ")
-    assert lines[1].startswith("InvariantTBGL: 3 clusters in ")
+    assert lines[1].startswith("GraphEnsemble: 3 clusters in ")
     assert "against the 3 known classes, rows as given, sorted by class:" in lines
     assert any(line.startswith("ACC ") for line in lines)
     paths = [
@@ -161,7 +161,7 @@ def test_the_number_of_clusters_can_be_found(call, npz):
 
 @pytest.mark.parametrize("method", [slug(method.name) for method in available_methods()])
 def test_every_method(call, npz, method):
-    few = {"invariant-tbgl": FEW}.get(method, ())
+    few = {"graph-ensemble": FEW}.get(method, ())
     result = call("cluster", npz, "-k", "3", "--method", method, *few, "--json")
     found = done(result)
     assert slug(found["method"]["name"]) == method
@@ -266,7 +266,7 @@ def refused(call, folder, *words):
         (["data.npz", "-k", "3", "-m", "tgbl"], "there is no method 'tgbl'. Did you mean tbgl"),
         (["data.npz", "-k", "3", "--set", "n_member=4"], "no parameter 'n_member' to set. Did you mean n_members"),
         (["data.npz", "-k", "3", "--set", "n_members"], "Invalid value for --set: expected NAME=VALUE, got"),
-        (["data.npz", "-k", "3", "--set", "n_members=few"], "'n_members' parameter of InvariantTBGL must be an int"),
+        (["data.npz", "-k", "3", "--set", "n_members=few"], "'n_members' parameter of GraphEnsemble must be an int"),
         (["data.npz", "-k", "3", "--labels", "short.csv"], "short.csv"),
         (["data.npz", "-k", "3", "--labels", "gone.csv:kind"], "gone.csv"),
         (["gone.csv", "-k", "3"], "gone.csv"),
@@ -340,7 +340,7 @@ def test_ctrl_c_writes_nothing(call, folder, npz, monkeypatch):
     def stopped(self, views, y=None):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(InvariantTBGL, "fit", stopped)
+    monkeypatch.setattr(GraphEnsemble, "fit", stopped)
     before = everything(folder)
     result = call("cluster", npz, "-k", "3")
     assert (result.exit_code, result.stdout) == (130, "")

@@ -144,7 +144,7 @@ def test_file_without_classes(call, quick, npz):
 
 def test_tables_with_ids_and_missing_views_to_a_folder(call, quick, tables, tmp_path):
     out = tmp_path / "new" / "out"
-    options = ("--id", "flower", "--join", "outer", "-k", "3", "--methods", "invariant-tbgl", "--seeds", "1")
+    options = ("--id", "flower", "--join", "outer", "-k", "3", "--methods", "graph-ensemble", "--seeds", "1")
     result = call("compare", *tables, *options, "--out", out)
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines()[-1].endswith(f"comparison.json, comparison.csv, labels.csv, report.html to {out}")
@@ -157,7 +157,7 @@ def test_tables_with_ids_and_missing_views_to_a_folder(call, quick, tables, tmp_
     with open(out / "labels.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     assert lines[1]["sample"] == f"f1{HOSTILE}"
-    assert accuracy(views().labels, [int(line["InvariantTBGL"]) for line in lines]) > 0.9
+    assert accuracy(views().labels, [int(line["GraphEnsemble"]) for line in lines]) > 0.9
     page = (out / "report.html").read_text()
     assert "alert(1)" in page
     assert "<script>alert" not in page

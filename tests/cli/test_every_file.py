@@ -93,7 +93,7 @@ def test_commands(answer, data_file, tmp_path, name, kind):
     assert [one["passed"] for one in audited["audits"]] == [True]
 
     compared = answer(
-        "comparison", "compare", *words, "-k", n_classes, "--methods", "invariant-tbgl,lmvsc", "--seeds", 1
+        "comparison", "compare", *words, "-k", n_classes, "--methods", "graph-ensemble,lmvsc", "--seeds", 1
     )
-    assert {method["slug"] for method in compared["methods"]} == {"invariant-tbgl", "lmvsc"}
+    assert {method["slug"] for method in compared["methods"]} == {"graph-ensemble", "lmvsc"}
     assert all(method["scores"]["acc"]["mean"] > 1.2 / n_classes for method in compared["methods"])

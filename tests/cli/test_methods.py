@@ -21,7 +21,7 @@ def test_all_methods_are_listed_in_one_table(call):
 
 
 def test_one_method_shows_what_can_be_set(call):
-    result = call("methods", "Invariant_TBGL", COLUMNS="160")
+    result = call("methods", "Graph_Ensemble", COLUMNS="160")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in result.stdout.splitlines() if line.strip()}
     assert lines["n_members"] == ["48", lines["n_members"][1]]

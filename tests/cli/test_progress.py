@@ -100,15 +100,15 @@ def test_the_fits_of_an_audit_are_shown_below_it_while_they_go_on(clock):
 def test_work_that_is_over_makes_room_for_the_next(clock):
     lines = StepLines(clock)
     at(clock, lines, 1.0, "suggest_n_clusters", 4, 4, "fits")
-    at(clock, lines, 3.0, "InvariantTBGL", 8, 48, "members", 0.9, "agreement")
-    at(clock, lines, 5.0, "InvariantTBGL", 25_000, 100_000, "samples")
-    assert text_of(lines) == ["InvariantTBGL 25,000/100,000 samples 2.0 s at most 6.0 s left"]
+    at(clock, lines, 3.0, "GraphEnsemble", 8, 48, "members", 0.9, "agreement")
+    at(clock, lines, 5.0, "GraphEnsemble", 25_000, 100_000, "samples")
+    assert text_of(lines) == ["GraphEnsemble 25,000/100,000 samples 2.0 s at most 6.0 s left"]
 
 
 def test_in_a_narrow_terminal_only_the_bar_is_short(clock):
     lines = StepLines(clock)
-    at(clock, lines, 10.0, "InvariantTBGL", 16, 48, "members", 0.912345, "agreement")
-    whole = ["InvariantTBGL 16/48 members agreement 0.9123 10 s at most 20 s left"]
+    at(clock, lines, 10.0, "GraphEnsemble", 16, 48, "members", 0.912345, "agreement")
+    whole = ["GraphEnsemble 16/48 members agreement 0.9123 10 s at most 20 s left"]
     assert text_of(lines, 84) == text_of(lines) == whole
 
 

@@ -1,4 +1,4 @@
-"""InvariantTBGL(n_clusters="auto")."""
+"""GraphEnsemble(n_clusters="auto")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import manyview
-from manyview import InvariantTBGL
+from manyview import GraphEnsemble
 from manyview.datasets import drop_views, make_multiview
 from manyview.exceptions import ClusterCountWarning
 
@@ -22,14 +22,14 @@ def blobs():
 def model(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return InvariantTBGL("auto", n_members=8, random_state=0).fit(blobs)
+        return GraphEnsemble("auto", n_members=8, random_state=0).fit(blobs)
 
 
 def test_the_number_that_is_suggested_is_taken(blobs, model):
     assert model.n_clusters == "auto"
     assert model.n_clusters_ == model.suggestion_.n_clusters == 4
     assert model.suggestion_.reason.startswith("4 clusters: the spectrum drops by")
-    given = InvariantTBGL(4, n_members=8, random_state=0).fit(blobs)
+    given = GraphEnsemble(4, n_members=8, random_state=0).fit(blobs)
     np.testing.assert_array_equal(model.labels_, given.labels_)
     assert (given.n_clusters_, given.suggestion_) == (4, None)
 
@@ -37,13 +37,13 @@ def test_the_number_that_is_suggested_is_taken(blobs, model):
 def test_a_weak_guess_warns_with_the_reason_and_the_candidates():
     noise = make_multiview(80, n_views=0, n_noise_views=2, random_state=0)
     with pytest.warns(ClusterCountWarning, match=r"n_clusters='auto' took \d+\. .*Candidates: "):
-        model = InvariantTBGL("auto", n_members=8, random_state=0).fit(noise)
+        model = GraphEnsemble("auto", n_members=8, random_state=0).fit(noise)
     assert not model.suggestion_.sure
     assert len(np.unique(model.labels_)) == model.n_clusters_ == model.suggestion_.candidates[0]
 
 
 def test_samples_may_lack_views(blobs):
-    model = InvariantTBGL("auto", n_members=8, random_state=0).fit(drop_views(blobs, 0.2, random_state=0))
+    model = GraphEnsemble("auto", n_members=8, random_state=0).fit(drop_views(blobs, 0.2, random_state=0))
     assert model.n_clusters_ == 4
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import manyview
-from manyview import InvariantTBGL, Views, ViewTransformer
+from manyview import GraphEnsemble, Views, ViewTransformer
 from manyview.cluster import _source
 from manyview.cluster._learn import settle
 from manyview.datasets import make_multiview
@@ -26,7 +26,7 @@ LEARN_ON = ["all", 200]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr(_source, "_block_rows", lambda *_: 130)
-    monkeypatch.setattr("manyview.cluster._invariant._LEARNED_ROWS", 250)
+    monkeypatch.setattr("manyview.cluster._graph_ensemble._LEARNED_ROWS", 250)
 
 
 def noisy(n=600, noise=0.35, **parameters):
@@ -35,7 +35,7 @@ def noisy(n=600, noise=0.35, **parameters):
 
 def fit(views, n_clusters=3, **parameters):
     parameters = {"random_state": 0, "n_members": 16, "n_anchors": 80, "learn_on": 200} | parameters
-    return InvariantTBGL(n_clusters, **parameters).fit(views)
+    return GraphEnsemble(n_clusters, **parameters).fit(views)
 
 
 def assert_same(model, other, rows=slice(None)):
@@ -256,7 +256,7 @@ def test_few_samples_are_all_learned_on():
 def test_bad_values_are_named_with_their_row(learn_on):
     arrays = [array.copy() for array in noisy()]
     arrays[1][333, 2] = np.inf
-    model = InvariantTBGL(3, learn_on=learn_on)
+    model = GraphEnsemble(3, learn_on=learn_on)
     message = "views['view1']: contains infinity (inf), first at row 333, column 2"
     with pytest.raises(ViewsError, match=re.escape(message)):
         model.fit(arrays)

@@ -1,4 +1,4 @@
-"""InvariantTBGL on Dask workers: the same bits as on this machine, whatever the blocks and whatever befalls workers."""
+"""GraphEnsemble on Dask workers: the same bits as on this machine, whatever the blocks and whatever befalls workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import manyview
-from manyview import InvariantTBGL, Views, open_views
+from manyview import GraphEnsemble, Views, open_views
 from manyview.cluster import CLR, _dask
 from manyview.datasets import make_multiview
 from manyview.exceptions import EngineError, ModelFileError, ViewsError
@@ -38,7 +38,7 @@ OF_SAMPLES = ("labels_", "embedding_", "confidence_", "consensus_graph_")
 def small_numbers():
     """As few samples as tests have are drawn from, and cut into blocks, as many are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("manyview.cluster._invariant._LEARNED_ROWS", 150)
+        patch.setattr("manyview.cluster._graph_ensemble._LEARNED_ROWS", 150)
         patch.setattr(_dask, "_BLOCK_ROWS", 130)
         yield
 
@@ -83,7 +83,7 @@ def remote(views, client):
 
 
 def build(**parameters):
-    return InvariantTBGL(3, **{"random_state": 0, "n_members": 2, "n_anchors": 60, "learn_on": 120} | parameters)
+    return GraphEnsemble(3, **{"random_state": 0, "n_members": 2, "n_anchors": 60, "learn_on": 120} | parameters)
 
 
 def fit(views, **parameters):
@@ -309,7 +309,7 @@ def test_a_model_can_be_kept(on_workers, views, remote, tmp_path):
 
 
 def test_a_model_whose_workers_are_gone_cannot_be_kept(remote, tmp_path):
-    with pytest.raises(ModelFileError, match=r"InvariantTBGL\.\w+_: its values are with Dask workers.*Save the model"):
+    with pytest.raises(ModelFileError, match=r"GraphEnsemble\.\w+_: its values are with Dask workers.*Save the model"):
         remote(120).save(tmp_path / "model.manyview")  # there is no client here
     assert not list(tmp_path.iterdir())
 
@@ -387,7 +387,7 @@ def test_a_sample_without_views_is_named(on_workers, views):
 # Faults
 
 
-class Interrupted(InvariantTBGL):
+class Interrupted(GraphEnsemble):
     """Calls a function after the first batch of members."""
 
     def _on_step(self):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview import InvariantTBGL, Views
+from manyview import GraphEnsemble, Views
 from manyview.cluster import _footprint
 from manyview.cluster._footprint import Footprint
 from manyview.datasets import make_multiview
@@ -92,9 +92,9 @@ def test_an_unknown_number_of_clusters_counts_as_twenty():
 
 def test_what_fits_is_announced_on_request(memory, capsys):
     memory(8 * GIB)
-    million().announce("InvariantTBGL", verbose=False)
+    million().announce("GraphEnsemble", verbose=False)
     assert capsys.readouterr().out == ""
-    million().announce("InvariantTBGL", verbose=True)
+    million().announce("GraphEnsemble", verbose=True)
     printed = capsys.readouterr().out
     assert "1,000,000 samples in 3 views, learning on 20,000: about 0." in printed
     assert "8.0 GiB are available" in printed
@@ -110,29 +110,29 @@ def test_what_fits_is_announced_on_request(memory, capsys):
 )
 def test_what_cannot_fit_is_refused_with_numbers_and_advice(memory, changes, advice):
     memory(2 * GIB)
-    with pytest.raises(MemoryError, match=r"InvariantTBGL needs about \d+ GiB for .*; 2.0 GiB are available") as error:
-        million(**changes).announce("InvariantTBGL", verbose=False)
+    with pytest.raises(MemoryError, match=r"GraphEnsemble needs about \d+ GiB for .*; 2.0 GiB are available") as error:
+        million(**changes).announce("GraphEnsemble", verbose=False)
     assert advice in str(error.value)
 
 
 def test_a_block_must_fit_into_each_worker(capsys):
     footprint = million(block_rows=32768)
-    footprint.announce_to_workers("InvariantTBGL", True, [4 * GIB, 4 * GIB])
+    footprint.announce_to_workers("GraphEnsemble", True, [4 * GIB, 4 * GIB])
     assert "2 workers have 8.0 GiB" in capsys.readouterr().out
     message = "for a block of 32,768 samples; a Dask worker has 103 MiB. Give each worker more memory"
     with pytest.raises(MemoryError, match=re.escape(message)):
-        footprint.announce_to_workers("InvariantTBGL", False, [4 * GIB, GIB // 10])
+        footprint.announce_to_workers("GraphEnsemble", False, [4 * GIB, GIB // 10])
 
 
 @pytest.mark.parametrize("learn_on", [100, "all"])
 def test_a_fit_that_cannot_fit_is_refused_before_it_begins(memory, learn_on):
     memory(1000)
-    model = InvariantTBGL(3, learn_on=learn_on)
+    model = GraphEnsemble(3, learn_on=learn_on)
     with pytest.raises(MemoryError, match=r"needs about \d MiB for 300 samples in 3 views"):
         model.fit(make_multiview(300, 3, random_state=0))
     assert not hasattr(model, "labels_")
 
 
 def test_a_fit_announces_itself(capsys):
-    InvariantTBGL(3, n_members=2, verbose=True).fit(make_multiview(60, 3, random_state=0))
-    assert "InvariantTBGL on 60 samples in 3 views, learning on 60: about " in capsys.readouterr().out
+    GraphEnsemble(3, n_members=2, verbose=True).fit(make_multiview(60, 3, random_state=0))
+    assert "GraphEnsemble on 60 samples in 3 views, learning on 60: about " in capsys.readouterr().out

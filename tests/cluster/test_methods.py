@@ -19,7 +19,7 @@ METHODS = {method.name: method for method in available_methods()}
 ORDER_FREE = [name for name, method in METHODS.items() if not method.facts.order_dependent]
 ORDER_DEPENDENT = [name for name, method in METHODS.items() if method.facts.order_dependent]
 # Ensembles are made smaller here: what is tested does not depend on their size.
-QUICK = {"InvariantTBGL": {"n_members": 8}}
+QUICK = {"GraphEnsemble": {"n_members": 8}}
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -246,7 +246,7 @@ def test_the_methods_of_the_paper_are_all_there():
 
 
 # Scaled samples have another order, so those who draw anchors at random draw others.
-DRAWING = {"InvariantTBGL", "MVSC", "LMVSC"}
+DRAWING = {"GraphEnsemble", "MVSC", "LMVSC"}
 SCALING = [name for name, m in METHODS.items() if "scaling" in m.estimator(2).get_params() and name not in DRAWING]
 
 

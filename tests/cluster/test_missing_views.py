@@ -1,4 +1,4 @@
-"""InvariantTBGL where samples lack views; the other methods say that they cannot."""
+"""GraphEnsemble where samples lack views; the other methods say that they cannot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manyview import InvariantTBGL, Views
+from manyview import GraphEnsemble, Views
 from manyview.cluster import available_methods
 from manyview.datasets import drop_views, make_multiview
 from manyview.exceptions import ViewsError
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def fit(views, n_clusters=3, **parameters):
-    return InvariantTBGL(n_clusters, random_state=0, n_jobs=1, **{"n_members": 6, **parameters}).fit(views)
+    return GraphEnsemble(n_clusters, random_state=0, n_jobs=1, **{"n_members": 6, **parameters}).fit(views)
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def test_one_sample_with_a_view_is_not_enough(blobs):
 
 
 @pytest.mark.parametrize(
-    "method", [m for m in available_methods() if m.name != "InvariantTBGL"], ids=lambda method: method.name
+    "method", [m for m in available_methods() if m.name != "GraphEnsemble"], ids=lambda method: method.name
 )
 def test_other_methods_need_every_view_of_every_sample(blobs, method):
     model = method.estimator(3)
@@ -239,7 +239,7 @@ def test_other_methods_need_every_view_of_every_sample(blobs, method):
     array[[4, 9]] = np.nan
     message = (
         f"views['texture']: {type(model).__name__} needs every view of every sample, but 2 of 120 samples lack this "
-        "one, the first in row 4. InvariantTBGL can do without"
+        "one, the first in row 4. GraphEnsemble can do without"
     )
     with pytest.raises(ViewsError, match=re.escape(message)):
         model.fit({"colour": blobs.arrays[0], "texture": array})

@@ -1,4 +1,4 @@
-"""Samples that InvariantTBGL was not fitted to, and those it was: predict, predict_confidence, transform."""
+"""Samples that GraphEnsemble was not fitted to, and those it was: predict, predict_confidence, transform."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import manyview
-from manyview import InvariantTBGL, Views
+from manyview import GraphEnsemble, Views
 from manyview.cluster import _source
 from manyview.cluster._new_samples import labels_of_clusters
 from manyview.datasets import drop_views, make_multiview
@@ -22,7 +22,7 @@ from manyview.metrics import accuracy, match_labels
 
 
 def fit(views, n_clusters=3, **parameters):
-    return InvariantTBGL(n_clusters, random_state=0, **{"n_members": 12, "n_jobs": 1, **parameters}).fit(views)
+    return GraphEnsemble(n_clusters, random_state=0, **{"n_members": 12, "n_jobs": 1, **parameters}).fit(views)
 
 
 def found(model, views):
@@ -288,7 +288,7 @@ def test_one_table_with_view_sizes(convert):
     if convert is not sp.csr_array:
         expected = fit(views).predict(Views([gaps[:, :4], gaps[:, 4:10], gaps[:, 10:]]))
         np.testing.assert_array_equal(model.predict(convert(gaps)), expected)
-    with pytest.raises(ViewsError, match="X has 14 features, but InvariantTBGL is expecting 15 features as input"):
+    with pytest.raises(ViewsError, match="X has 14 features, but GraphEnsemble is expecting 15 features as input"):
         model.predict(convert(table[:, 1:]))
 
 
@@ -305,7 +305,7 @@ def test_the_given_arrays_stay_as_they_are(named):
 def test_frames_as_output(fitted):
     views, model = fitted
     model = clone_fitted(model).set_output(transform="pandas")
-    names = [f"invarianttbgl{i}" for i in range(3)]
+    names = [f"graphensemble{i}" for i in range(3)]
     ids = [f"sample {i}" for i in range(120)]
     for given, index in (
         (views, range(120)),
@@ -357,8 +357,8 @@ def test_fit_predict_and_fit_transform(fitted):
 
 @pytest.mark.parametrize("method", ["predict", "predict_confidence", "transform"])
 def test_a_model_that_is_not_fitted(method):
-    with pytest.raises(NotFittedError, match="InvariantTBGL instance is not fitted yet"):
-        getattr(InvariantTBGL(3), method)(noisy())
+    with pytest.raises(NotFittedError, match="GraphEnsemble instance is not fitted yet"):
+        getattr(GraphEnsemble(3), method)(noisy())
 
 
 @pytest.mark.parametrize(

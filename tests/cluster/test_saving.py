@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import manyview
-from manyview.cluster import CLR, TBGL, InvariantTBGL, _saving, available_methods
+from manyview.cluster import CLR, TBGL, GraphEnsemble, _saving, available_methods
 from manyview.datasets import make_multiview
 from manyview.exceptions import ModelFileError
 from manyview.store import read_file, write_file
@@ -26,7 +26,7 @@ from manyview.store import read_file, write_file
 pytestmark = pytest.mark.filterwarnings("ignore::manyview.exceptions.OrderDependenceWarning")
 
 METHODS = {method.name: method.estimator for method in available_methods()}
-QUICK = {"InvariantTBGL": {"n_members": 8}, "TBGL": {"max_iter": 3}}
+QUICK = {"GraphEnsemble": {"n_members": 8}, "TBGL": {"max_iter": 3}}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_parameters_keep_their_types(name, blobs, path):
 def test_parameters_of_pairs_dicts_and_random_states(blobs, path):
     scaling = dict.fromkeys(blobs.names, "unit")
     state = np.random.RandomState(5)
-    model = InvariantTBGL(3, n_members=4, n_neighbors=(3, 5), scaling=scaling, random_state=state).fit(blobs)
+    model = GraphEnsemble(3, n_members=4, n_neighbors=(3, 5), scaling=scaling, random_state=state).fit(blobs)
     model.save(path)
     loaded = manyview.load(path)
     assert loaded.n_neighbors == (3, 5)
@@ -128,7 +128,7 @@ def test_parameters_of_pairs_dicts_and_random_states(blobs, path):
 
 
 def test_a_fresh_interpreter_loads_it_without_pickle(fitted, path):
-    fitted["InvariantTBGL"].save(path)
+    fitted["GraphEnsemble"].save(path)
     program = """
 import sys
 import manyview.cluster  # all that loading needs is imported before the traps are set
@@ -149,7 +149,7 @@ model.save(sys.argv[1] + ".again")
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"InvariantTBGL {fitted['InvariantTBGL'].labels_.tolist()}\n"
+    assert done.stdout == f"GraphEnsemble {fitted['GraphEnsemble'].labels_.tolist()}\n"
     assert path.with_name(path.name + ".again").read_bytes() == path.read_bytes()
 
 
@@ -247,7 +247,11 @@ RIGHT = {"class": "CLR", "parameters": {"n_clusters": 3}, "attributes": {"labels
 NOT_A_MODEL = {
     "unknown class": (
         {**RIGHT, "class": "KMeans"},
-        r"holds a model of the class 'KMeans', .* It knows Invariant",
+        r"holds a model of the class 'KMeans', .* It knows GraphEns",
+    ),
+    "former name": (
+        {**RIGHT, "class": "InvariantTBGL"},
+        "holds a model of the class 'InvariantTBGL', which is called GraphEnsemble now, .* Fit",
     ),
     "class by its path": ({**RIGHT, "class": "os.system"}, "holds a model of the class 'os.system', which"),
     "class up the path": ({**RIGHT, "class": "../../x"}, "holds a model of the class '../../x', which"),
@@ -356,7 +360,7 @@ TAMPERED = {
 @pytest.mark.parametrize("case", TAMPERED)
 def test_parts_of_a_model_that_do_not_fit_together_are_refused(blobs, path, monkeypatch, case):
     change, text = TAMPERED[case]
-    model = InvariantTBGL(3, n_members=4, random_state=0).fit(blobs)
+    model = GraphEnsemble(3, n_members=4, random_state=0).fit(blobs)
     check = type(model._fitted_views).__post_init__
     monkeypatch.setattr(type(model._fitted_views), "__post_init__", lambda self: None)
     model._fitted_views = change(model._fitted_views)

@@ -106,7 +106,7 @@ def test_tables_have_all_methods_and_a_row_for_each_view(paper):
 
 def test_our_method_is_never_tuned(paper):
     for entry in [entry for found in paper.parts if found.kind != "growth" for entry in found.entries]:
-        assert entry.cell.estimator != "InvariantTBGL" or entry.cell.parameters == {}
+        assert entry.cell.estimator != "GraphEnsemble" or entry.cell.parameters == {}
 
 
 @pytest.mark.parametrize("dataset", ["MSRC-v5", "Handwritten4", "Mnist4"])
@@ -228,6 +228,7 @@ WRONG = {
         r"\[row 'SFMC'\] parameters: The 'n_anchors' parameter of SFMC must be",
     ),
     "runner's": (TABLE.replace("n_anchors = 0.5", "random_state = 1"), r"parameters: .* got 'random_state'"),
+    "former name": (TABLE.replace('estimator = "SFMC"', 'estimator = "InvariantTBGL"'), "is called GraphEnsemble now"),
     "score": (TABLE.replace('"nmi"', '"nmj"'), r"scores: expected one of acc, .* got 'nmj'"),
     "score twice": (TABLE.replace('"nmi"', '"acc"'), r"scores: has 'acc' more than once"),
     "protocol": (

@@ -191,3 +191,10 @@ def test_an_array_that_is_none(spoilt, packed):
 def test_facts_that_are_no_json(spoilt):
     with Store(spoilt("INSERT INTO runs (facts) VALUES ('{')")) as store, pytest.raises(StoreError, match="is damaged"):
         store.runs()
+
+
+def test_results_under_a_former_name_are_mentioned(store):
+    cell = replace(CELL, estimator="InvariantTBGL")
+    store.add(cell, replace(RESULT, key=cell.key), FACTS)
+    with pytest.warns(UserWarning, match="holds 1 result.s. of InvariantTBGL, which is called GraphEnsemble now"):
+        Store(store.path).close()

@@ -1,7 +1,7 @@
 """Fit again and again in one process, and look whether anything grows: memory, open files, threads, files left behind.
 
-Every second fit is of InvariantTBGL, the others are of all methods in turn. After each the model is saved and loaded;
-InvariantTBGL also predicts. Files are read every tenth time, a report is written every twenty-fifth time. The first
+Every second fit is of GraphEnsemble, the others are of all methods in turn. After each the model is saved and loaded;
+GraphEnsemble also predicts. Files are read every tenth time, a report is written every twenty-fifth time. The first
 fifth is a warm-up: libraries are loaded, kernels compiled, and the allocator finds its size.
 
     python tests/hardening/soak.py --fits 1000

@@ -30,7 +30,7 @@ METHODS = {method.name: method.estimator for method in available_methods()}
 
 def fit(name, n_jobs=None):
     views = make_multiview(300, n_clusters=3, noise=0.6, random_state=0)
-    few = {"n_members": 8} if name == "InvariantTBGL" else {}
+    few = {"n_members": 8} if name == "GraphEnsemble" else {}
     model = METHODS[name](3, random_state=0, **few)
     if "n_jobs" in model.get_params():
         model.set_params(n_jobs=n_jobs)
@@ -141,7 +141,7 @@ def run(tmp_path, case, names):
 
 @pytest.mark.parametrize("case", QUICK)
 def test_fits_beside_each_other(tmp_path, case):
-    run(tmp_path, case, "InvariantTBGL")
+    run(tmp_path, case, "GraphEnsemble")
 
 
 @pytest.mark.slow
@@ -149,4 +149,4 @@ def test_fits_beside_each_other(tmp_path, case):
 def test_methods_beside_each_other(tmp_path, case):
     if case == "Dask threads":
         pytest.importorskip("dask", reason="needs Dask: pip install 'manyview[dask]'")
-    run(tmp_path, case, f"InvariantTBGL,{OTHERS}")
+    run(tmp_path, case, f"GraphEnsemble,{OTHERS}")

@@ -40,7 +40,7 @@ tried = settings(
 
 def make(name, n_clusters):
     # Whether there is an answer does not depend on the size of an ensemble; whether it is right does.
-    few = {"n_members": 6} if name == "InvariantTBGL" else {}
+    few = {"n_members": 6} if name == "GraphEnsemble" else {}
     return METHODS[name](n_clusters, random_state=0, **few)
 
 
@@ -284,7 +284,7 @@ def counted(draw):
 @tried
 @given(case=counted(), kinds=st.lists(st.sampled_from(sorted(DENSE)), min_size=3, max_size=3))
 def test_the_container_of_the_numbers_does_not_matter(name, case, kinds):
-    assume(name != "InvariantTBGL" or "f4" not in kinds)  # it stays in single precision, where ties break otherwise
+    assume(name != "GraphEnsemble" or "f4" not in kinds)  # it stays in single precision, where ties break otherwise
     views = [DENSE[kind](view) for kind, view in zip(kinds, case.views, strict=False)]
     kept = copy.deepcopy(views)
     expected = fitted(make(name, case.n_clusters), case.views).labels_
@@ -324,8 +324,8 @@ def new_samples(draw, like):
 @given(data=st.data())
 def test_predict_on_anything(data):
     case = data.draw(cases())
-    assume(not case.refusals("InvariantTBGL"))
-    model, samples = make("InvariantTBGL", case.n_clusters), data.draw(new_samples(case.views))
+    assume(not case.refusals("GraphEnsemble"))
+    model, samples = make("GraphEnsemble", case.n_clusters), data.draw(new_samples(case.views))
     with watched() as caught:
         model.fit(case.views)
         again = model.predict(case.views)

@@ -261,10 +261,10 @@ def test_page_of_an_experiment(summary):
 
 
 def test_a_view_called_learned_keeps_its_picture():
-    from manyview import InvariantTBGL
+    from manyview import GraphEnsemble
 
     views = made(names=[LEARNED, COMPONENTS])
-    model = InvariantTBGL(2, random_state=0).fit(views)
+    model = GraphEnsemble(2, random_state=0).fit(views)
     plain = graph_pictures(model, made(), np.asarray(views.labels))
     named = graph_pictures(model, views, np.asarray(views.labels))
     assert list(named) == ["learned (view)", "components (view)", *list(plain)[2:]]

@@ -44,11 +44,11 @@ FITS = """
 import os, random, signal, sys, threading, time, warnings
 import numpy as np
 from threadpoolctl import threadpool_info
-from manyview import InvariantTBGL, TBGL
+from manyview import GraphEnsemble, TBGL
 from manyview.datasets import make_multiview
 
 views = make_multiview(200, n_clusters=3, noise=0.4, random_state=0)
-models = [InvariantTBGL(3, n_members=8, n_jobs=2, random_state=0), TBGL(3, n_jobs=2, random_state=0, max_iter=20)]
+models = [GraphEnsemble(3, n_members=8, n_jobs=2, random_state=0), TBGL(3, n_jobs=2, random_state=0, max_iter=20)]
 state = lambda: (sorted((at["filepath"], at["num_threads"]) for at in threadpool_info()), list(warnings.filters))
 warnings.simplefilter("ignore")
 expected, seconds = [], []
@@ -208,7 +208,7 @@ def stop_often(place, words, names, times, until=None, finished=lambda i: None):
 @pytest.mark.parametrize(
     ("where", "text"),
     [
-        ("manyview.cluster.InvariantTBGL._fit", "stopped; nothing was written"),
+        ("manyview.cluster.GraphEnsemble._fit", "stopped; nothing was written"),
         ("numpy.savez", "stopped."),
     ],
 )

@@ -145,7 +145,7 @@ USE = {
     ),
     "dask": ("manyview.open_views({'a': 'a.npy'})", "Opening views as Dask arrays needs dask"),
     "distributed": (
-        "manyview.InvariantTBGL(3, engine='dask').fit(make_multiview(60, random_state=0))",
+        "manyview.GraphEnsemble(3, engine='dask').fit(make_multiview(60, random_state=0))",
         "engine='dask' needs distributed",
     ),
     "zarr": (
@@ -154,7 +154,7 @@ USE = {
     ),
     "matplotlib": (
         "from manyview import plot; plot.convergence("
-        "manyview.InvariantTBGL(3, n_members=4).fit(make_multiview(60, random_state=0)))",
+        "manyview.GraphEnsemble(3, n_members=4).fit(make_multiview(60, random_state=0)))",
         "Drawing needs matplotlib",
     ),
 }
@@ -289,7 +289,7 @@ def test_commands_work_with_the_core_dependencies(fresh, tmp_path):
     assert set(os.listdir(tmp_path / "out")) == {"labels.csv", "result.json", "graph.npz", "report.html"}
     run(command, "demo", "--out", "demo", cwd=tmp_path)
     assert (tmp_path / "demo" / "report.html").is_file()
-    assert "invariant-tbgl" in run(command, "methods", cwd=tmp_path)
+    assert "graph-ensemble" in run(command, "methods", cwd=tmp_path)
     assert "quick" in run(command, "experiments", "list", cwd=tmp_path)
 
 

@@ -75,7 +75,7 @@ for name in sys.argv[1:]:
     for table in ("a.csv", "b.csv"):
         assert (folder / table).is_file()
     views = manyview.read_views([folder / "a.csv", folder / "b.csv"])
-    model = manyview.InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    model = manyview.GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     model.save(folder / name)
     assert (manyview.load(folder / name).labels_ == model.labels_).all()
     write_report(model, views, folder / (name[:200] + ".html"))

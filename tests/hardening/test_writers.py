@@ -27,7 +27,7 @@ from manyview.report import write_report
 
 me, rounds, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 views = make_multiview(60, n_clusters=3, random_state=0)
-model = manyview.InvariantTBGL(3 + int(me), n_members=4, random_state=0).fit(views)
+model = manyview.GraphEnsemble(3 + int(me), n_members=4, random_state=0).fit(views)
 write_report(model, views, folder / f"report{me}.html")
 for i in range(rounds):
     print("ready", flush=True)

@@ -14,7 +14,7 @@ def lines(ax):
 
 
 def test_ensemble(models, ax):
-    model = models["InvariantTBGL"]
+    model = models["GraphEnsemble"]
     plot.convergence(model, ax=ax)
     assert list(lines(ax)) == ["agreement", "stability"]
     np.testing.assert_array_equal(lines(ax)["agreement"], model.history_["agreement"])
@@ -23,7 +23,7 @@ def test_ensemble(models, ax):
 
 
 def test_every_method_has_a_default(models, ax):
-    usual = {"InvariantTBGL": ["agreement", "stability"], "CoTrainingSpectral": ["subspace change"]}
+    usual = {"GraphEnsemble": ["agreement", "stability"], "CoTrainingSpectral": ["subspace change"]}
     for name, model in models.items():
         ax.clear()
         if name == "LMVSC":
@@ -55,9 +55,9 @@ def test_errors(models, fake_model, ax):
     with pytest.raises(PlotError, match="keys: history_ of TBGL has no 'loss'; it has objective, noise_residual"):
         plot.convergence(models["TBGL"], keys="loss", ax=ax)
     with pytest.raises(PlotError, match=r"history_\['member_weights'\] has 8 value\(s\), not one for each of the 2"):
-        plot.convergence(models["InvariantTBGL"], keys=["member_weights"], ax=ax)
+        plot.convergence(models["GraphEnsemble"], keys=["member_weights"], ax=ax)
     with pytest.raises(PlotError, match=r"history_\['fine_information'\] has 1 value\(s\)"):
-        plot.convergence(models["InvariantTBGL"], keys="fine_information", ax=ax)
+        plot.convergence(models["GraphEnsemble"], keys="fine_information", ax=ax)
     with pytest.raises(PlotError, match="LMVSC solves each view once"):
         plot.convergence(models["LMVSC"], ax=ax)
     never = fake_model(labels_=np.zeros(3), n_iter_=0, history_={"objective": np.array([])})

@@ -66,7 +66,7 @@ def test_long_names_are_upright_below(blocks, ax):
 
 @pytest.mark.parametrize(
     ("name", "attribute"),
-    [("InvariantTBGL", "consensus_graph_"), ("SFMC", "component_graph_"), ("CLR", "learned_graph_")],
+    [("GraphEnsemble", "consensus_graph_"), ("SFMC", "component_graph_"), ("CLR", "learned_graph_")],
 )
 def test_nothing_of_the_graph_is_lost(name, attribute, models, ax):
     model = models[name]
@@ -77,7 +77,7 @@ def test_nothing_of_the_graph_is_lost(name, attribute, models, ax):
 
 
 def test_components_are_blocks(models, ax):
-    model = models["InvariantTBGL"]
+    model = models["GraphEnsemble"]
     plot.graph(model, ax=ax)
     sizes = np.bincount(model.labels_)
     anchors = np.bincount(model.labels_[model.anchor_indices_])

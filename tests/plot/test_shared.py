@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from manyview import InvariantTBGL, plot
+from manyview import GraphEnsemble, plot
 from manyview.exceptions import MissingDependencyError, PlotError
 from manyview.plot._shared import _methods_with, colours, fitted_attribute, share_limits
 
@@ -18,9 +18,9 @@ OF_MODELS = (plot.graph, plot.view_weights, plot.convergence, plot.embedding)
 
 @pytest.mark.parametrize("draw", OF_MODELS)
 def test_draws_on_the_given_axes(draw, models, ax):
-    assert draw(models["InvariantTBGL"], ax=ax) is ax
+    assert draw(models["GraphEnsemble"], ax=ax) is ax
     assert ax.has_data()
-    assert ax.get_title().startswith("InvariantTBGL: ")
+    assert ax.get_title().startswith("GraphEnsemble: ")
     assert ax.get_xlabel()
     ax.figure.draw_without_rendering()
 
@@ -28,7 +28,7 @@ def test_draws_on_the_given_axes(draw, models, ax):
 @pytest.mark.parametrize("draw", OF_MODELS)
 def test_makes_a_figure_of_its_own(draw, models):
     try:
-        ax = draw(models["InvariantTBGL"])
+        ax = draw(models["GraphEnsemble"])
         assert ax.figure is plt.gcf()
         assert len(plt.get_fignums()) == 1
     finally:
@@ -37,8 +37,8 @@ def test_makes_a_figure_of_its_own(draw, models):
 
 @pytest.mark.parametrize("draw", OF_MODELS)
 def test_model_that_is_not_fitted(draw, ax):
-    with pytest.raises(NotFittedError, match=r"This InvariantTBGL is not fitted yet: call fit\(views\)"):
-        draw(InvariantTBGL(3), ax=ax)
+    with pytest.raises(NotFittedError, match=r"This GraphEnsemble is not fitted yet: call fit\(views\)"):
+        draw(GraphEnsemble(3), ax=ax)
     assert not ax.has_data()
 
 
@@ -67,14 +67,14 @@ def test_error_names_the_methods(models):
     with pytest.raises(PlotError) as error:
         fitted_attribute(models["CLR"], "consensus_graph_")
     assert str(error.value) == (
-        "CLR has no consensus_graph_. Methods that have it: consensus_graph_: InvariantTBGL, TBGL, SFMC."
+        "CLR has no consensus_graph_. Methods that have it: consensus_graph_: GraphEnsemble, TBGL, SFMC."
     )
 
 
 def test_without_matplotlib(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingDependencyError, match=r'Drawing needs matplotlib: pip install "manyview\[plot\]"'):
-        plot.view_weights(models["InvariantTBGL"])
+        plot.view_weights(models["GraphEnsemble"])
 
 
 @pytest.mark.parametrize("n", [1, 10, 11, 60])

@@ -315,7 +315,7 @@ def blobs():
 @pytest.fixture(scope="session")
 def models(blobs):
     """Every method, fitted to them."""
-    few = {"InvariantTBGL": {"n_members": 4}}
+    few = {"GraphEnsemble": {"n_members": 4}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {

@@ -53,9 +53,9 @@ def test_overall():
     bad = [result("order", [0.3]).to_dict(), good[1], result("views", [0.7, 0.2]).to_dict()]
     text = overall("TBGL", bad)
     assert "Not as it is: what TBGL finds depends on the order of the rows and which views there are." in text
-    assert "such as InvariantTBGL" in text
+    assert "such as GraphEnsemble" in text
     assert "Look at view1 before you rely on it" in text
-    assert "such as InvariantTBGL" not in overall("InvariantTBGL", bad)
+    assert "such as GraphEnsemble" not in overall("GraphEnsemble", bad)
     assert overall("TBGL", bad[2:]).startswith("Trust it? With care: what TBGL finds depends on which views there are.")
     assert "fit several seeds" in overall("TBGL", [result("seeds", [0.3]).to_dict()])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manyview import InvariantTBGL, Views
+from manyview import GraphEnsemble, Views
 from manyview._utils.text import shortened
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, load_digits_views, make_multiview
@@ -60,8 +60,8 @@ def many_clusters():
 def report(request, described, tmp_path_factory):
     """The name, summary and address of a report."""
     views, k = request.param()
-    model = InvariantTBGL(k, n_members=4, random_state=0).fit(views)
-    audits = [] if k > 10 else [audit_seeds(InvariantTBGL(k, n_members=2), Views(views.arrays[:2]), n_seeds=2)]
+    model = GraphEnsemble(k, n_members=4, random_state=0).fit(views)
+    audits = [] if k > 10 else [audit_seeds(GraphEnsemble(k, n_members=2), Views(views.arrays[:2]), n_seeds=2)]
     summary = summarise(model, views, described(model, views), audits=audits)
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(summary), encoding="utf-8")

@@ -10,7 +10,7 @@ from manyview.report._records import convergence_lines
 
 
 def test_what_one_looks_at_first_comes_first(models):
-    lines = convergence_lines(models["InvariantTBGL"], ["a", "b", "c"])
+    lines = convergence_lines(models["GraphEnsemble"], ["a", "b", "c"])
     assert [line["name"] for line in lines[:2]] == ["agreement", "stability"]
     assert {line["group"] for line in lines[:2]} == {"agreement of the labels"}
     assert lines[0]["unit"] == "members"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from manyview import InvariantTBGL
+from manyview import GraphEnsemble
 from manyview.audit import audit_seeds
 from manyview.cluster import SMSC, available_methods, suggest_n_clusters
 from manyview.datasets import make_multiview
@@ -23,7 +23,7 @@ def views():
 
 @pytest.fixture(scope="module")
 def model(views):
-    return InvariantTBGL(3, n_members=4, random_state=7).fit(views)
+    return GraphEnsemble(3, n_members=4, random_state=7).fit(views)
 
 
 def same(value):
@@ -39,7 +39,7 @@ def test_the_data_and_the_method(model, views):
     assert [view["name"] for view in data["views"]] == list(views.names)
     assert [view["n_features"] for view in data["views"]] == list(views.n_features)
     assert [view["n_present"] for view in data["views"]] == [60, 60, 60]
-    assert result["method"]["name"] == "InvariantTBGL"
+    assert result["method"]["name"] == "GraphEnsemble"
     assert result["method"]["order_dependent"] is False
     assert result["command"] == "manyview cluster a.csv b.csv"
     assert result["parameters"]["n_clusters"] == 3

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview import InvariantTBGL
+from manyview import GraphEnsemble
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, make_multiview
 from manyview.report.run import render, summarise, write_report
@@ -21,7 +21,7 @@ OWN = {"map", "members", "graphs", "blocks", "views", "convergence", "confusion"
 
 
 def fit(views, k, **parameters):
-    return InvariantTBGL(k, n_members=4, random_state=0, **parameters).fit(views)
+    return GraphEnsemble(k, n_members=4, random_state=0, **parameters).fit(views)
 
 
 @pytest.fixture(autouse=True)
@@ -31,14 +31,14 @@ def without_plotly(monkeypatch):
 
 @pytest.fixture(scope="module")
 def summary(models, blobs, described):
-    model = models["InvariantTBGL"]
+    model = models["GraphEnsemble"]
     return summarise(model, blobs, described(model, blobs))
 
 
 def test_the_result_is_part_of_the_summary(summary, models, blobs, described):
-    result = described(models["InvariantTBGL"], blobs)
+    result = described(models["GraphEnsemble"], blobs)
     before = copy.deepcopy(result)
-    found = summarise(models["InvariantTBGL"], blobs, result)
+    found = summarise(models["GraphEnsemble"], blobs, result)
     assert result == before
     assert set(found) == {*result, *OWN}
     assert {key: found[key] for key in result} == result
@@ -68,7 +68,7 @@ def test_shapes(summary, blobs):
 def test_how_to_reproduce_it_is_a_program(summary):
     program = summary["reproduce"]["python"]
     assert "views = manyview.read_views('data.mat')" in program
-    assert "InvariantTBGL(n_clusters=3, n_members=4, random_state=0).fit(views)" in program
+    assert "GraphEnsemble(n_clusters=3, n_members=4, random_state=0).fit(views)" in program
     compile(program, "report", "exec")
     assert summary["reproduce"]["command"] == "manyview cluster data.mat -k 3"
 
@@ -211,7 +211,7 @@ def test_names_cannot_harm(blobs, described, parse):
     model = fit(views, 3)
     result = described(model, views, warnings=[HOSTILE], command=f"manyview cluster {HOSTILE}")
     result["data"]["files"] = [HOSTILE]
-    audit = audit_seeds(InvariantTBGL(3, n_members=2), views, n_seeds=2).to_dict() | {"names": [HOSTILE]}
+    audit = audit_seeds(GraphEnsemble(3, n_members=2), views, n_seeds=2).to_dict() | {"names": [HOSTILE]}
     result["audits"] = [audit]
     found = summarise(model, views, result)
     text = render(found)
@@ -230,8 +230,8 @@ def test_names_cannot_harm(blobs, described, parse):
 
 
 def test_audits_warnings_and_suggestions_are_shown(models, blobs, described, parse):
-    model = models["InvariantTBGL"]
-    audit = audit_seeds(InvariantTBGL(3, n_members=2), blobs, n_seeds=2)
+    model = models["GraphEnsemble"]
+    audit = audit_seeds(GraphEnsemble(3, n_members=2), blobs, n_seeds=2)
     curve = {"n_clusters": [2, 3, 4], "eigengap": [0.1, 0.4, None], "stability": [0.5, 1.0, 0.5]}
     suggestion = {"n_clusters": 3, "sure": False, "candidates": [3, 2], "reason": "It falls.", "curve": curve}
     result = described(model, blobs, suggestion=suggestion, warnings=["Mind the gap."], converged=False)
@@ -256,7 +256,7 @@ def test_that_row_order_matters_is_said(models, blobs, described, parse):
 def test_large_data_are_sampled(described, parse):
     views = make_multiview(30_000, n_clusters=3, sizes=[1000, 1000, 1], n_features=4, random_state=0)
 
-    class Quick(InvariantTBGL):
+    class Quick(GraphEnsemble):
         labels_ = np.array(views.labels)
         embedding_ = np.eye(3)[views.labels]
         confidence_ = np.ones(30_000)

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import manyview
-from manyview import InvariantTBGL, Views, check_views
+from manyview import GraphEnsemble, Views, check_views
 from manyview.exceptions import ViewsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
@@ -131,9 +131,9 @@ def test_estimators_take_them(omics):
     ids = [f"cell {i}" for i in range(40)]
     centre = np.repeat([[0.0], [9.0]], 20, axis=0)
     arrays = {"rna": rng.normal(centre, 1, (40, 5)), "protein": rng.normal(centre, 1, (40, 3))}
-    labels = InvariantTBGL(2, random_state=0).fit(arrays).labels_
+    labels = GraphEnsemble(2, random_state=0).fit(arrays).labels_
     data = omics.mudata({name: omics.anndata(array, ids) for name, array in arrays.items()})
-    np.testing.assert_array_equal(InvariantTBGL(2, random_state=0).fit(data).labels_, labels)
+    np.testing.assert_array_equal(GraphEnsemble(2, random_state=0).fit(data).labels_, labels)
 
 
 def test_a_mudata_that_is_out_of_date(two):

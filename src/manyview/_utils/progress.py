@@ -17,7 +17,7 @@ class Step:
     Parameters
     ----------
     what : str
-        The work, such as "InvariantTBGL".
+        The work, such as "GraphEnsemble".
     done : int
         Steps made.
     total : int

@@ -72,7 +72,7 @@ def _of_all(found: Inspection) -> Iterator[tuple[str, str]]:
         yield (
             "note",
             f"methods whose memory grows with n² need {n * n * 8 / 1e9:,.0f} GB for every matrix of all pairs of "
-            "samples. InvariantTBGL needs none.",
+            "samples. GraphEnsemble needs none.",
         )
 
 
@@ -157,7 +157,7 @@ def _doubtful(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]
     if 0 < view.missing_rows < n_samples:
         yield (
             "warning",
-            f"missing for {view.missing_rows:,} of {n_samples:,} samples. InvariantTBGL places these by their other "
+            f"missing for {view.missing_rows:,} of {n_samples:,} samples. GraphEnsemble places these by their other "
             "views; all other methods refuse them.",
         )
     if view.zero_rows and not view.is_constant:
@@ -169,14 +169,14 @@ def _doubtful(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]
     if view.copy_of is not None:
         yield (
             "warning",
-            f"the same values as the view {view.copy_of!r}. InvariantTBGL counts the two as one; all other methods "
+            f"the same values as the view {view.copy_of!r}. GraphEnsemble counts the two as one; all other methods "
             "count them twice. Leave one out.",
         )
     if view.scaling is not None and view.wide_share is not None and view.wide_share > _NEARLY_ALL:
         yield (
             "warning",
             f"its columns are on very different scales: the largest standard deviation, of column "
-            f"{view.widest_column}, is {view.scale_ratio:,.0f} times the median one. InvariantTBGL's scaling 'auto' "
+            f"{view.widest_column}, is {view.scale_ratio:,.0f} times the median one. GraphEnsemble's scaling 'auto' "
             f"takes '{view.scaling}', which {SCALINGS[view.scaling]}; the widest columns then still have "
             f"{floor(1000 * view.wide_share) / 10:g}% of the variance, so they decide. If the columns have different "
             "units, standardise them first.",

@@ -47,7 +47,7 @@ class ViewInspection:
     widest_column : int, optional
         The column that has it, counted among the numeric ones.
     scaling : str, optional
-        What the scaling "auto" of ``InvariantTBGL`` takes here, as far as 10,000 rows tell.
+        What the scaling "auto" of ``GraphEnsemble`` takes here, as far as 10,000 rows tell.
     wide_share : float, optional
         Share of the variance that columns ten times as wide as ``typical_scale`` still have after it; only if
         ``scale_ratio`` is above 100.

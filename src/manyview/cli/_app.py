@@ -45,7 +45,7 @@ app.command(
 app.command(
     epilog=examples(
         "manyview compare flowers.mat -k 17",
-        "manyview compare colour.csv texture.csv --id flower -k 17 --methods invariant-tbgl,sfmc --seeds 3",
+        "manyview compare colour.csv texture.csv --id flower -k 17 --methods graph-ensemble,sfmc --seeds 3",
         "manyview compare flowers.mat -k 17 --store fits.sqlite --time-limit 600 --out comparison",
     )
 )(compare)
@@ -56,7 +56,7 @@ app.command(
         "manyview audit flowers.mat -k 17 --out audit --fail",
     )
 )(audit)
-app.command(epilog=examples("manyview methods", "manyview methods invariant-tbgl", "manyview methods --json"))(methods)
+app.command(epilog=examples("manyview methods", "manyview methods graph-ensemble", "manyview methods --json"))(methods)
 app.command(epilog=examples("manyview datasets", "MANYVIEW_DATA=folder manyview datasets --json"))(datasets)
 app.add_typer(experiments.app, name="experiments")
 

@@ -32,7 +32,7 @@ class Choice:
     """Which method to fit, and how: the options of every command that fits one."""
 
     method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help="See: manyview methods.")] = (
-        "invariant-tbgl"
+        "graph-ensemble"
     )
     settings: Annotated[
         list[str],
@@ -68,20 +68,23 @@ def slug(name: str) -> str:
 
     Examples
     --------
-    >>> [slug(name) for name in ("InvariantTBGL", "CoTrainingSpectral", "SwMC", "TBGL")]
-    ['invariant-tbgl', 'co-training-spectral', 'swmc', 'tbgl']
+    >>> [slug(name) for name in ("GraphEnsemble", "CoTrainingSpectral", "SwMC", "TBGL")]
+    ['graph-ensemble', 'co-training-spectral', 'swmc', 'tbgl']
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[A-Z])", "-", name).lower()
 
 
 def find_method(name: str, hint: str = "--method") -> Method:
     """The method that a user means: capitals, hyphens and underscores do not matter; ``hint`` is where it was typed."""
-    from manyview.cluster._registry import HOMES, get_method
+    from manyview.cluster._registry import FORMER_NAMES, HOMES, get_method
 
     methods = {slug(known): known for known in HOMES}
     plain = {_plain(known): known for known in methods}
     if _plain(name) in plain:
         return get_method(methods[plain[_plain(name)]])
+    former = {_plain(old): slug(new) for old, new in FORMER_NAMES.items()}
+    if _plain(name) in former:
+        raise typer.BadParameter(f"{name!r} is called {former[_plain(name)]} now.", param_hint=hint)
     close = get_close_matches(_plain(name), plain, n=3)
     meant = f" Did you mean {' or '.join(plain[one] for one in close)}?" if close else ""
     raise typer.BadParameter(f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint=hint)

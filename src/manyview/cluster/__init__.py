@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from manyview.cluster._co_regularized import CoRegularizedSpectral
     from manyview.cluster._co_training import CoTrainingSpectral
     from manyview.cluster._etlmsc import ETLMSC
-    from manyview.cluster._invariant import InvariantTBGL
+    from manyview.cluster._graph_ensemble import GraphEnsemble
     from manyview.cluster._lmvsc import LMVSC
     from manyview.cluster._mlan import MLAN
     from manyview.cluster._mvgl import MVGL
@@ -43,7 +43,7 @@ __all__ = [
     "CoRegularizedSpectral",
     "CoTrainingSpectral",
     "Facts",
-    "InvariantTBGL",
+    "GraphEnsemble",
     "Method",
     "SwMC",
     "available_methods",

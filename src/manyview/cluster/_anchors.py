@@ -68,5 +68,5 @@ def check_anchor_memory(who: str, views: Views, n_anchors: int, n_neighbors: int
         who,
         16.0 * edges + 4 * 8.0 * n_anchors**2,
         f"{len(views)} views, {views.n_samples} samples and {n_anchors} anchors",
-        "Choose a smaller n_anchors, or use InvariantTBGL.",
+        "Choose a smaller n_anchors, or use GraphEnsemble.",
     )

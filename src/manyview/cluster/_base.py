@@ -170,7 +170,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         >>> from tempfile import TemporaryDirectory
         >>> import manyview
         >>> from manyview.datasets import make_multiview
-        >>> model = manyview.InvariantTBGL(3, n_members=8, random_state=0).fit(make_multiview(60, random_state=0))
+        >>> model = manyview.GraphEnsemble(3, n_members=8, random_state=0).fit(make_multiview(60, random_state=0))
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "blobs.manyview")
         ...     model.save(path)
@@ -254,7 +254,7 @@ def check_complete(who: str, views: Views) -> None:
         if present is not None:
             raise ViewsError(
                 f"views[{name!r}]: {who} needs every view of every sample, but {(~present).sum()} of "
-                f"{views.n_samples} samples lack this one, the first in row {np.argmin(present)}. InvariantTBGL can do "
+                f"{views.n_samples} samples lack this one, the first in row {np.argmin(present)}. GraphEnsemble can do "
                 "without; or leave these samples out, or fill them in."
             )
 

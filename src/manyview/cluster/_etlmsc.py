@@ -182,7 +182,7 @@ class ETLMSC(MultiViewClusterer):
             "ETLMSC",
             8 * (_TENSORS * n_views + _MATRICES + slices) * n**2,
             f"{n} samples and {n_views} views",
-            "Use InvariantTBGL, whose memory does not grow with the square of the number of samples.",
+            "Use GraphEnsemble, whose memory does not grow with the square of the number of samples.",
         )
         self._warn_of_order(n_views)
         transitions = np.empty((n_views, n, n))

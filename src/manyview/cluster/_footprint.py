@@ -1,4 +1,4 @@
-"""How much memory a fit of InvariantTBGL takes, besides the views themselves: told, and refused, before it begins."""
+"""How much memory a fit of GraphEnsemble takes, besides the views themselves: told, and refused, before it begins."""
 
 from __future__ import annotations
 

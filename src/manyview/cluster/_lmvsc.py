@@ -178,7 +178,7 @@ class LMVSC(MultiViewClusterer):
             "LMVSC",
             8.0 * (_TEMPORARY * views.n_samples * width + width**2),
             f"{views.n_samples} samples and {m} anchors in each of {len(views)} views",
-            "Choose a smaller n_anchors, or use InvariantTBGL.",
+            "Choose a smaller n_anchors, or use GraphEnsemble.",
         )
         scaled = [SCALERS[self.scaling](view) for view in views]
         seed = int(rng.randint(2**31))  # the same for every view, so that their order does not matter

@@ -9,7 +9,7 @@ from manyview.cluster._base import Facts, MultiViewClusterer
 
 # Our own first, then the paper's, then those it compares with in the order of its tables.
 HOMES = {
-    "InvariantTBGL": "_invariant",
+    "GraphEnsemble": "_graph_ensemble",
     "TBGL": "_tbgl",
     "CLR": "_clr",
     "CoTrainingSpectral": "_co_training",
@@ -26,6 +26,9 @@ HOMES = {
     "SFMC": "_sfmc",
 }
 """The module of each method. Importing all of them takes a while, so it is done for those that are asked for."""
+
+FORMER_NAMES = {"InvariantTBGL": "GraphEnsemble"}
+"""Names that methods had before the first release: nothing goes by them, but errors say what became of them."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,6 @@ def available_methods() -> tuple[Method, ...]:
     >>> from manyview.cluster import available_methods
     >>> methods = available_methods()
     >>> methods[0].name, methods[0].facts.memory, methods[0].facts.order_dependent
-    ('InvariantTBGL', 'n·k', False)
+    ('GraphEnsemble', 'n·k', False)
     """
     return tuple(get_method(name) for name in HOMES)

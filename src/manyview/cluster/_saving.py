@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._new_samples import FittedViews
 from manyview.cluster._pool import PoolView
-from manyview.cluster._registry import available_methods
+from manyview.cluster._registry import FORMER_NAMES, available_methods
 from manyview.cluster._suggest import ClusterCountSuggestion
 from manyview.exceptions import ModelFileError
 from manyview.graphs import Scaling
@@ -122,6 +122,11 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
     if not isinstance(tree, dict) or {key: type(part) for key, part in tree.items()} != _PARTS:
         raise ModelFileError(f"{path}: does not hold a model. Expected {', '.join(_PARTS)}, found {str(tree)[:80]!r}.")
     name = tree["class"]
+    if name in FORMER_NAMES:
+        raise ModelFileError(
+            f"{path}: holds a model of the class {name!r}, which is called {FORMER_NAMES[name]} now, and whose files "
+            "have another content. Fit the model again and save it."
+        )
     if name not in _CLASSES:
         raise ModelFileError(
             f"{path}: holds a model of the class {name!r}, which this manyview does not know. It knows "

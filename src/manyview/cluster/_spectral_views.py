@@ -28,7 +28,7 @@ def gaussian_kernels(who: str, views: Views, scaling: str) -> Iterator[np.ndarra
         who,
         8.0 * n**2 * (n_views + _TEMPORARY),
         f"{n} samples and {n_views} views",
-        "Use InvariantTBGL, whose memory grows with the samples, not with their square.",
+        "Use GraphEnsemble, whose memory grows with the samples, not with their square.",
     )
     for view in views:
         yield gaussian_kernel(SCALERS[scaling](view))

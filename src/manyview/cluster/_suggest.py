@@ -85,7 +85,7 @@ def suggest_n_clusters(
 ) -> ClusterCountSuggestion:
     """Suggest a number of clusters, or say that the evidence is weak.
 
-    An ensemble of graphs like that of :class:`InvariantTBGL` is made, each with other views, anchors and neighbours.
+    An ensemble of graphs like that of :class:`GraphEnsemble` is made, each with other views, anchors and neighbours.
     For every number K it is measured how far the spectrum drops after K values (*eigengap*), in the graphs and in the
     consensus of their cuts, and how well cuts into K clusters agree (*stability*). The same is done, three times, with
     data of the same spread that have no clusters. A number is suggested when its eigengaps exceed those of such data,
@@ -100,7 +100,7 @@ def suggest_n_clusters(
     k_range : sequence of int, optional
         Numbers to choose from, all at least 2. Default: 2 to 20, but at least five samples per cluster.
     scaling : str, sequence or dict, default="auto"
-        As of :class:`InvariantTBGL`.
+        As of :class:`GraphEnsemble`.
     view_sizes : int or sequence of int, optional
         For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
     random_state : int, RandomState or None, default=None

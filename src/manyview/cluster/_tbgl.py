@@ -192,7 +192,7 @@ class TBGL(MultiViewClusterer):
             "TBGL",
             _TENSORS * 8 * len(views) * views.n_samples * m,
             f"{len(views)} views, {views.n_samples} samples and {m} anchors",
-            "Choose a smaller n_anchors, or use InvariantTBGL.",
+            "Choose a smaller n_anchors, or use GraphEnsemble.",
         )
         scaled = [SCALERS[self.scaling](view) for view in views]
         anchors = choose_anchors(scaled, self.anchors, m, self.random_state)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from manyview.cluster._registry import FORMER_NAMES
 from manyview.exceptions import SpecError
 
 _KINDS = {
@@ -138,5 +139,7 @@ def parse(text: str, file: str) -> Table:
 
 
 def _hint(value: str, known: list[str]) -> str:
+    if FORMER_NAMES.get(value) in known:
+        return f" It is called {FORMER_NAMES[value]} now."
     close = get_close_matches(value, known, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from manyview.exceptions import StoreError
+from manyview.cluster._registry import FORMER_NAMES
+from manyview.exceptions import StoreError, warn_user
 from manyview.experiments._model import Cell, CellResult, DatasetFacts
 from manyview.io._numpy import read_header
 
@@ -103,6 +104,19 @@ class Store:
             self._connection = _connect(self.path, create)
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of SQLite's text about a damaged file
             raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from error
+        self._warn_of_former_names()
+
+    def _warn_of_former_names(self) -> None:
+        """Say so if there are results of methods under names that they no longer have: no spec asks for them."""
+        for old, new in FORMER_NAMES.items():
+            with suppress(sqlite3.Error):  # a damaged file; whoever reads results from it gets an error
+                asked = self._connection.execute("SELECT count(*) FROM cells WHERE cell LIKE ?", [f'%"{old}"%'])
+                if count := asked.fetchone()[0]:
+                    warn_user(
+                        f"{self.path} holds {count} result(s) of {old}, which is called {new} now. They stay in the "
+                        "file and are not shown; run the experiment again for new ones.",
+                        UserWarning,
+                    )
 
     def __enter__(self) -> Store:
         return self

@@ -25,7 +25,7 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
     model : fitted estimator
         With ``history_``.
     keys : str or sequence of str, optional
-        What to draw of it. None draws the objective; for InvariantTBGL, ``agreement`` and ``stability`` against the
+        What to draw of it. None draws the objective; for GraphEnsemble, ``agreement`` and ``stability`` against the
         number of members; for CoTrainingSpectral, which has no objective, ``subspace_change``. Of an array with a value
         for each view, every view becomes a line.
     ax : Axes, optional
@@ -38,9 +38,9 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview import GraphEnsemble, plot
     >>> from manyview.datasets import make_multiview
-    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> model = GraphEnsemble(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
     >>> ax = plot.convergence(model, ax=Figure().subplots())
     >>> ax.get_xlabel(), [line.get_label() for line in ax.lines]
     ('members', ['agreement', 'stability'])

@@ -56,11 +56,11 @@ def embedding(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview import GraphEnsemble, plot
     >>> from manyview.datasets import make_multiview
-    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> model = GraphEnsemble(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
     >>> print(plot.embedding(model, max_points=100, ax=Figure().subplots()).get_title())
-    InvariantTBGL: 100 of 120 samples, pale: less sure
+    GraphEnsemble: 100 of 120 samples, pale: less sure
     """
     coordinates = np.asarray(fitted_attribute(model, "embedding_"))
     names, codes = clusters(model, labels)

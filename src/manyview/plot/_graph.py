@@ -54,12 +54,12 @@ def graph(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview import GraphEnsemble, plot
     >>> from manyview.datasets import make_multiview
-    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> model = GraphEnsemble(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
     >>> ax = plot.graph(model, ax=Figure().subplots())
     >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
-    ('InvariantTBGL: graph of 120 samples and 102 anchors', ['0', '1', '2'])
+    ('GraphEnsemble: graph of 120 samples and 102 anchors', ['0', '1', '2'])
     """
     edges = sp.coo_array(fitted_attribute(model, *(_GRAPHS if attribute is None else [attribute])))
     names, rows = clusters(model, labels)

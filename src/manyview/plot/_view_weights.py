@@ -29,9 +29,9 @@ def view_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from manyview import InvariantTBGL, plot
+    >>> from manyview import GraphEnsemble, plot
     >>> from manyview.datasets import make_multiview
-    >>> model = InvariantTBGL(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
+    >>> model = GraphEnsemble(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
     >>> ax = plot.view_weights(model, ax=Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()] == list(model.view_names_)
     True

@@ -72,7 +72,7 @@ def overall(method: str, audits: Sequence[Mapping[str, Any]]) -> str:
 
 def _advice(audit: Mapping[str, Any], method: str) -> str:
     if audit["question"] == "order":
-        other = "" if method == "InvariantTBGL" else ", such as InvariantTBGL"
+        other = "" if method == "GraphEnsemble" else ", such as GraphEnsemble"
         return f"The order of the rows means nothing, so take a method that does not look at it{other}."
     if audit["question"] == "seeds":
         return "Do not report a single run: fit several seeds, and keep what most of them agree on."

@@ -74,13 +74,13 @@ def describe_result(
 
     Examples
     --------
-    >>> from manyview import InvariantTBGL
+    >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
     >>> from manyview.report.result import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
-    >>> result = describe_result(InvariantTBGL(3, n_members=8, random_state=0).fit(views), views)
+    >>> result = describe_result(GraphEnsemble(3, n_members=8, random_state=0).fit(views), views)
     >>> result["method"]["name"], result["n_clusters"], [cluster["size"] for cluster in result["clusters"]]
-    ('InvariantTBGL', 3, [20, 20, 20])
+    ('GraphEnsemble', 3, [20, 20, 20])
     >>> result["scores"]["acc"], result["row_order"]
     (1.0, 'rows as given')
     """

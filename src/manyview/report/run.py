@@ -60,11 +60,11 @@ def summarise(
 
     Examples
     --------
-    >>> from manyview import InvariantTBGL
+    >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
     >>> from manyview.report.result import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
-    >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> summary = summarise(model, views, describe_result(model, views))
     >>> summary["map"]["n_shown"], [member["size"] for member in summary["members"]]
     (60, [20, 20, 20])
@@ -170,11 +170,11 @@ def render(summary: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> from manyview import InvariantTBGL
+    >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
     >>> from manyview.report.result import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
-    >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> "<h1>3 clusters of 60 samples</h1>" in render(summarise(model, views, describe_result(model, views)))
     True
     """
@@ -220,11 +220,11 @@ def write_report(model: Any, views: Any, path: str | os.PathLike[str], *, audits
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from manyview import InvariantTBGL
+    >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
     >>> from manyview.report import write_report
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
-    >>> model = InvariantTBGL(3, n_members=4, random_state=0).fit(views)
+    >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> with TemporaryDirectory() as folder:
     ...     write_report(model, views, Path(folder, "report.html"))
     ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]

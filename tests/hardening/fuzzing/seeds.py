@@ -238,7 +238,7 @@ def _models() -> Iterator[Seed]:
     import manyview.datasets
 
     views = manyview.datasets.make_multiview(40, n_clusters=2, random_state=0)
-    for name in ("InvariantTBGL", "LMVSC", "RDEKM"):
+    for name in ("GraphEnsemble", "LMVSC", "RDEKM"):
         model = getattr(manyview.cluster, name)(n_clusters=2, random_state=0).fit(views)
         yield _written("data.model", model.save)
 

@@ -1,4 +1,4 @@
-"""InvariantTBGL: the same answer for every order of samples and views, and the right one where there is one."""
+"""GraphEnsemble: the same answer for every order of samples and views, and the right one where there is one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from manyview import InvariantTBGL
-from manyview.cluster import _invariant
+from manyview import GraphEnsemble
+from manyview.cluster import _graph_ensemble
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 from manyview.graphs import component_labels
@@ -19,7 +19,7 @@ from manyview.metrics import accuracy, adjusted_rand, match_labels
 
 
 def fit(views, n_clusters, **parameters):
-    return InvariantTBGL(n_clusters, random_state=0, **parameters).fit(views)
+    return GraphEnsemble(n_clusters, random_state=0, **parameters).fit(views)
 
 
 def blobs(n=150, k=3, **parameters):
@@ -106,8 +106,8 @@ def test_threads_do_not_matter(n_jobs):
 def test_block_size_does_not_matter(monkeypatch, block_rows):
     views = blobs(300, 4, noise=0.4)
     model = fit(views, 4)
-    whole = _invariant.LocalRows
-    monkeypatch.setattr(_invariant, "LocalRows", lambda columns, n: whole(columns, n, block_rows=block_rows))
+    whole = _graph_ensemble.LocalRows
+    monkeypatch.setattr(_graph_ensemble, "LocalRows", lambda columns, n: whole(columns, n, block_rows=block_rows))
     assert_same(model, fit(views, 4))
 
 
@@ -237,7 +237,7 @@ def test_n_neighbors_is_what_members_draw(n_neighbors):
 def test_fewer_distinguishable_samples_than_clusters_are_split_with_a_warning():
     labels, twin = np.zeros(4, dtype=np.int64), np.array([0, 0, 2, 3])
     with pytest.warns(ConvergenceWarning, match="Only 1 of n_clusters=3"):
-        split = _invariant.split_clusters(labels, twin, 3)
+        split = _graph_ensemble.split_clusters(labels, twin, 3)
     np.testing.assert_array_equal(split, [1, 1, 2, 0])
 
 
@@ -260,7 +260,7 @@ def test_as_many_clusters_as_samples():
     ],
 )
 def test_bad_parameters_are_named(parameters, message):
-    model = InvariantTBGL(3, **parameters)
+    model = GraphEnsemble(3, **parameters)
     with pytest.raises(ViewsError, match=message):
         model.fit(blobs())
     assert not hasattr(model, "labels_")

@@ -1,4 +1,4 @@
-"""InvariantTBGL, the method that cannot depend on the order of the samples."""
+"""GraphEnsemble, the method that cannot depend on the order of the samples."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LEARNED_ROWS = 10_000
 _SETTLED = 0.95
 
 
-class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
+class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
     """Clusters from an ensemble of bipartite graphs that all views support together.
 
     The method of choice for data of one's own. Samples and views are first brought into an order that follows from
@@ -141,10 +141,10 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     Examples
     --------
-    >>> from manyview import InvariantTBGL
+    >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
     >>> views = make_multiview(120, n_clusters=3, random_state=0)
-    >>> model = InvariantTBGL(n_clusters=3, random_state=0).fit(views)
+    >>> model = GraphEnsemble(n_clusters=3, random_state=0).fit(views)
     >>> model.labels_.shape, model.confidence_.mean() > 0.9
     ((120,), np.True_)
     """
@@ -248,7 +248,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self._check_n_clusters(drawn.views)
         basis, suggestion = self._settle(drawn.views, drawn.patterns)
         if isinstance(rows, LocalRows):
-            rows.on_rows = lambda done: tell(Step("InvariantTBGL", done, views.n_samples, "samples"))
+            rows.on_rows = lambda done: tell(Step("GraphEnsemble", done, views.n_samples, "samples"))
         fit = fit_on_all if self.learn_on == "all" else fit_on_sample
         found = fit(rows, basis, self._on_step())
 
@@ -303,7 +303,7 @@ class InvariantTBGL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     def _after_step(self, step: invariant.Step) -> None:
         if self.verbose:
             _print_progress(step)
-        tell(Step("InvariantTBGL", step.n_members, self.n_members, "members", step.agreement, "agreement"))
+        tell(Step("GraphEnsemble", step.n_members, self.n_members, "members", step.agreement, "agreement"))
 
     def _announce(self, views: Views) -> None:
         """Say what the fit is about to take, and refuse it if that cannot be had."""
@@ -423,4 +423,4 @@ def graph_kinds(n_neighbors: Any) -> tuple[invariant.Kind, ...]:
 
 def _print_progress(step: invariant.Step) -> None:
     stability = "" if np.isnan(step.stability) else f", NMI with the step before {step.stability:.3f}"
-    print(f"InvariantTBGL {step.n_members} {step.kind} members: agreement {step.agreement:.3f}{stability}", flush=True)
+    print(f"GraphEnsemble {step.n_members} {step.kind} members: agreement {step.agreement:.3f}{stability}", flush=True)

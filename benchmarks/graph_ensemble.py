@@ -1,7 +1,7 @@
-"""Time and memory of InvariantTBGL: two datasets, and growth with the number of samples.
+"""Time and memory of GraphEnsemble: two datasets, and growth with the number of samples.
 
-    MANYVIEW_DATA=folder python benchmarks/invariant.py              Handwritten4 and Mnist4, rows shuffled
-    python benchmarks/invariant.py --growth 5000 10000 20000 40000   generated blobs, with the exponent of n
+    MANYVIEW_DATA=folder python benchmarks/graph_ensemble.py              Handwritten4 and Mnist4, rows shuffled
+    python benchmarks/graph_ensemble.py --growth 5000 10000 20000 40000   generated blobs, with the exponent of n
 
 Peak memory is that of the whole process. The first fit of a process that has never run compiles the kernels, which is
 timed apart; the compiled code is kept on disk.
@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from manyview import InvariantTBGL, Views
+from manyview import GraphEnsemble, Views
 from manyview.datasets import fetch_dataset, make_multiview
 
 
@@ -44,7 +44,7 @@ def main() -> None:
 def seconds(views: Views, n_clusters: int) -> float:
     """How long a fit takes."""
     start = time.perf_counter()
-    InvariantTBGL(n_clusters, random_state=0).fit(views)
+    GraphEnsemble(n_clusters, random_state=0).fit(views)
     return time.perf_counter() - start
 
 
