@@ -16,23 +16,23 @@ import numpy as np
 
 from manyview import GraphEnsemble
 from manyview.datasets import fetch_dataset
+from manyview.ensemble import consensus
+from manyview.ensemble.members import GRAPH_TYPES, Settings
 from manyview.metrics import accuracy, normalized_mutual_info
 from manyview.proximal import prox_lp
-from manyview.solvers import _consensus
-from manyview.solvers.invariant import KINDS, Settings
 
 CLEAR = ("MSRC-v5", "Handwritten4", "Mnist4", "BBCSport", "ORL", "3Sources")
 HARD = ("100Leaves", "Scene_15", "WebKB", "Reuters-1200")
-FINE, BROAD = KINDS
+LOCAL, BROAD = GRAPH_TYPES
 
 Change = Callable[[Settings], Settings]
 
 VARIANTS: dict[str, tuple[Change, dict[str, object]]] = {
     "default": (lambda s: s, {}),
     "one member": (lambda s: replace(s, n_members=1, n_tries=1), {}),
-    "fine graphs only": (lambda s: replace(s, kinds=(FINE,)), {}),
-    "broad graphs only": (lambda s: replace(s, kinds=(BROAD,)), {}),
-    "views added up": (lambda s: replace(s, kinds=(FINE, replace(BROAD, choosiness=None))), {}),
+    "local graphs only": (lambda s: replace(s, graph_types=(LOCAL,)), {}),
+    "broad graphs only": (lambda s: replace(s, graph_types=(BROAD,)), {}),
+    "views added up": (lambda s: replace(s, graph_types=(LOCAL, replace(BROAD, choosiness=None))), {}),
     "equal member weights": (lambda s: replace(s, weight_power=0.0), {}),
     "all views in every member": (lambda s: replace(s, view_share=1.0), {}),
     "all anchors in every member": (lambda s: replace(s, anchor_share=(1.0, 1.0)), {}),
@@ -49,8 +49,8 @@ class Variant(GraphEnsemble):
 
     change: Change
 
-    def _settings(self) -> Settings:
-        return self.change(super()._settings())
+    def _settings(self, n_clusters: int) -> Settings:
+        return self.change(super()._settings(n_clusters))
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def score(dataset: str, variant: str, seed: int) -> tuple[float, float]:
     options = {name: value for name, value in parameters.items() if name != "schatten"}
     model = Variant(len(np.unique(views.labels)), random_state=seed, **options)
     model.change = change
-    with patch.object(_consensus, "_consensus_vectors", shrunk_vectors(p) if p else _consensus._consensus_vectors):
+    with patch.object(consensus, "consensus_vectors", shrunk_vectors(p) if p else consensus.consensus_vectors):
         labels = model.fit(views).labels_
     return accuracy(views.labels, labels), normalized_mutual_info(views.labels, labels)
 
@@ -89,10 +89,10 @@ def shrunk_vectors(p: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
 
     The prox of a Schatten-p penalty whose weight is just enough to leave K of them. With p near 0 it is the default.
     """
-    cut = _consensus._consensus_vectors
+    cut = consensus.consensus_vectors
 
-    def shrunk(rows, names, offsets, column, n_vectors):  # type: ignore[no-untyped-def]
-        vectors, values = cut(rows, names, offsets, column, min(n_vectors + 1, len(column)))
+    def shrunk(rows, names, offsets, sizes, column, n_vectors):  # type: ignore[no-untyped-def]
+        vectors, values = cut(rows, names, offsets, sizes, column, min(n_vectors + 1, len(column)))
         low, high = 0.0, 4.0
         for _ in range(50):
             weight = (low + high) / 2

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from manyview._utils import threads
-from manyview._utils.threads import one_thread
+from manyview._utils import machine
+from manyview._utils.machine import one_thread
 
 
 def blas():
@@ -17,7 +17,7 @@ def blas():
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    """BLAS with two threads, whatever the machine has."""
+    """BLAS with two machine, whatever the machine has."""
     np.linalg.eigh(np.eye(3))
     with threadpool_limits(2, user_api="blas"):
         if blas() != {2}:
@@ -75,7 +75,7 @@ def test_openmp_is_limited_in_each_thread():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_process_does_not_wait_for_threads_of_its_parent():
-    with one_thread(), threads._lock:  # as another thread of the parent may hold it
+    with one_thread(), machine._lock:  # as another thread of the parent may hold it
         child = os.fork()
         if child == 0:
             with one_thread():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import manyview.experiments
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.cli._errors import describe, is_bad_input
 from manyview.cluster import TBGL
 from manyview.datasets import make_multiview

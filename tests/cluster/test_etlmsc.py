@@ -91,7 +91,7 @@ def test_too_low_a_price_of_errors_is_refused(blobs):
 
 
 def test_too_large_for_the_memory_is_refused(blobs, monkeypatch):
-    monkeypatch.setattr("manyview._utils.memory.available_memory", lambda: 10**6)
+    monkeypatch.setattr("manyview._utils.machine.available_memory", lambda: 10**6)
     with pytest.raises(MemoryError, match=r"ETLMSC needs about .* for 90 samples and 3 views"):
         ETLMSC(3).fit(blobs)
 

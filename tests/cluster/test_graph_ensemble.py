@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview import GraphEnsemble
-from manyview.cluster import _graph_ensemble
 from manyview.datasets import make_multiview
+from manyview.ensemble import fit as fit_module
+from manyview.ensemble.graph import split_clusters
 from manyview.exceptions import ViewsError
 from manyview.graphs import component_labels
 from manyview.io import read_views
@@ -106,8 +107,8 @@ def test_threads_do_not_matter(n_jobs):
 def test_block_size_does_not_matter(monkeypatch, block_rows):
     views = blobs(300, 4, noise=0.4)
     model = fit(views, 4)
-    whole = _graph_ensemble.LocalRows
-    monkeypatch.setattr(_graph_ensemble, "LocalRows", lambda columns, n: whole(columns, n, block_rows=block_rows))
+    whole = fit_module.LocalRows
+    monkeypatch.setattr(fit_module, "LocalRows", lambda columns, n: whole(columns, n, block_rows=block_rows))
     assert_same(model, fit(views, 4))
 
 
@@ -193,7 +194,7 @@ def test_fitted_attributes():
     assert set(model.scaling_) == set(views.names)
     assert model.n_iter_ == 20 == len(model.history_["member_weights"])
     assert model.history_["n_members"][-1] == 20
-    assert model.graph_kind_ in ("fine", "broad")
+    assert model.graph_type_ in ("local", "broad")
     assert model.converged_
 
 
@@ -237,7 +238,7 @@ def test_n_neighbors_is_what_members_draw(n_neighbors):
 def test_fewer_distinguishable_samples_than_clusters_are_split_with_a_warning():
     labels, twin = np.zeros(4, dtype=np.int64), np.array([0, 0, 2, 3])
     with pytest.warns(ConvergenceWarning, match="Only 1 of n_clusters=3"):
-        split = _graph_ensemble.split_clusters(labels, twin, 3)
+        split = split_clusters(labels, twin, 3)
     np.testing.assert_array_equal(split, [1, 1, 2, 0])
 
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-import manyview._utils.memory
+import manyview._utils.machine
 from manyview import OrderDependenceWarning, Views, read_views
 from manyview.cluster import available_methods
 from manyview.datasets import make_multiview
@@ -200,7 +200,7 @@ def test_bad_views_are_refused_and_leave_nothing_fitted(name, blobs):
 
 @pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.facts.memory in ("n²", "n·m")] + ["MVSC", "SFMC"])
 def test_too_little_memory_is_said_before_anything_is_done(name, blobs, monkeypatch):
-    monkeypatch.setattr(manyview._utils.memory, "available_memory", lambda: 2**15)
+    monkeypatch.setattr(manyview._utils.machine, "available_memory", lambda: 2**15)
     model = make(name)
     with pytest.raises(
         MemoryError, match=rf"^{name} needs about .* for .*90 samples.*; 1 MiB are available\. \w+ .*\.$"

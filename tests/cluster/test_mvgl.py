@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview._utils import memory
+from manyview._utils import machine
 from manyview.cluster import MVGL
 from manyview.datasets import make_multiview
 
@@ -38,7 +38,7 @@ def test_without_locality_there_are_edges_beyond_the_neighbours(views):
 
 
 def test_all_pairs_are_refused_where_memory_is_short(views, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(machine, "available_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"100 samples and \d views.*local=True"):
         MVGL(n_clusters=3, local=False).fit(views)
     MVGL(n_clusters=3).fit(views)

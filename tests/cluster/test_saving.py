@@ -331,40 +331,35 @@ def test_the_file_says_what_it_holds(model, path):
     np.testing.assert_array_equal(arrays[tree["attributes"]["labels_"]["array"]], model.labels_)
 
 
-def beyond_the_pool(fitted):
-    pool = fitted.pools[0]
-    places = pool.places.copy()
-    places[0] = fitted.ensemble.lists.n_pool
-    return replace(fitted, pools=(replace(pool, places=places), *fitted.pools[1:]))
+def with_view(model, **changes):
+    first, *others = model.views.anchors
+    return replace(model, views=replace(model.views, anchors=(replace(first, **changes), *others)))
 
 
-def too_long_lists(fitted):
-    return replace(fitted, pools=(replace(fitted.pools[0], length=10**6), *fitted.pools[1:]))
-
-
-def with_member(fitted, **changes):
-    first, *others = fitted.ensemble.members
-    return replace(fitted, ensemble=replace(fitted.ensemble, members=(replace(first, **changes), *others)))
+def with_member(model, **changes):
+    first, *others = model.members
+    return replace(model, members=(replace(first, **changes), *others))
 
 
 TAMPERED = {
-    "place out of range": (beyond_the_pool, "places below"),
-    "lists too long": (too_long_lists, "lists no longer than there are anchors"),
-    "vectors too short": (lambda f: with_member(f, vectors=f.ensemble.members[0].vectors[:-1]), "vectors of"),
-    "centre missing": (lambda f: with_member(f, centres=f.ensemble.members[0].centres[:-1]), "a centre for every"),
-    "scales too short": (lambda f: with_member(f, scale=f.ensemble.members[0].scale[:, :-1]), "scales of"),
-    "label missing": (lambda f: replace(f, label_of=f.label_of[:-1]), "centres"),
+    "position out of range": (
+        lambda m: with_view(m, positions=m.views.anchors[0].positions + m.lists.n_anchors),
+        "positions below",
+    ),
+    "lists too long": (lambda m: with_view(m, length=10**6), "lists no longer than there are anchors"),
+    "not fitted": (lambda m: with_member(m, scale=np.empty((0, 0))), "scales of"),
+    "vectors too short": (lambda m: with_member(m, vectors=m.members[0].vectors[:-1]), "vectors of"),
+    "centre missing": (lambda m: with_member(m, centres=m.members[0].centres[:-1]), "a centre for every"),
+    "scales too short": (lambda m: with_member(m, scale=m.members[0].scale[:, :-1]), "scales of"),
+    "label missing": (lambda m: replace(m, label_of=m.label_of[:-1]), "centres"),
 }
 
 
 @pytest.mark.parametrize("case", TAMPERED)
-def test_parts_of_a_model_that_do_not_fit_together_are_refused(blobs, path, monkeypatch, case):
+def test_parts_of_a_model_that_do_not_fit_together_are_refused(blobs, path, case):
     change, text = TAMPERED[case]
     model = GraphEnsemble(3, n_members=4, random_state=0).fit(blobs)
-    check = type(model._fitted_views).__post_init__
-    monkeypatch.setattr(type(model._fitted_views), "__post_init__", lambda self: None)
-    model._fitted_views = change(model._fitted_views)
+    model._model = change(model._model)
     model.save(path)
-    monkeypatch.setattr(type(model._fitted_views), "__post_init__", check)
-    with pytest.raises(ModelFileError, match=f"this is no FittedViews.*expected .*{text}"):
+    with pytest.raises(ModelFileError, match=f"this is no Model.*expected .*{text}"):
         manyview.load(path)

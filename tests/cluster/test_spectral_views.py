@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from manyview._utils import memory
+from manyview._utils import machine
 from manyview.cluster import CoRegularizedSpectral, CoTrainingSpectral
 from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
@@ -70,7 +70,7 @@ def test_a_view_that_is_not_there(model, views, view, message):
 
 @each
 def test_refuses_what_does_not_fit_into_memory(model, views, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 8 * 90**2 * 3)
+    monkeypatch.setattr(machine, "available_memory", lambda: 8 * 90**2 * 3)
     with pytest.raises(MemoryError, match=rf"{type(model).__name__} needs .* for 90 samples and 3 views"):
         with_parameters(model).fit(views)
 

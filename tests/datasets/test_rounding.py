@@ -11,7 +11,7 @@ import pytest
 from manyview.datasets import load_digits_views, make_multiview
 from manyview.views.fingerprint import fingerprint
 
-KINDS = ("blobs", "rings", "moons")
+GRAPH_TYPES = ("blobs", "rings", "moons")
 PROGRAM = """
 import warnings
 warnings.simplefilter("ignore")  # features that this processor does not have anyway
@@ -32,5 +32,5 @@ def test_other_processors_give_the_same_bits(processor):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env={**os.environ, **processor}, capture_output=True, text=True, check=True
     )
-    here = [make_multiview(200, 4, shape=kind, n_features=3, random_state=0) for kind in KINDS]
+    here = [make_multiview(200, 4, shape=kind, n_features=3, random_state=0) for kind in GRAPH_TYPES]
     assert done.stdout.split() == [fingerprint(views) for views in [*here, load_digits_views()]]

@@ -18,9 +18,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from manyview.datasets import make_multiview
 from manyview.engines import LocalRows
 from manyview.engines.dask import DaskRows, _call, to_dask, transferred_bytes
+from manyview.ensemble.columns import DISTANCE, NEAREST
+from manyview.ensemble.fit import learn
+from manyview.ensemble.members import Lists, Settings
 from manyview.exceptions import EngineError, ViewsError
 from manyview.graphs import nearest_lists
-from manyview.solvers.invariant import Lists, Settings, run
 
 pytest.importorskip("distributed")
 cloudpickle = pytest.importorskip("cloudpickle")
@@ -153,16 +155,16 @@ def problem():
     views = make_multiview(200, 3, n_views=2, noise=0.3, random_state=0)
     columns = {}
     for v, x in enumerate(views.arrays):
-        columns[f"near {v}"], columns[f"distance {v}"] = nearest_lists(x, x[:80], 40, n_threads=1)
+        columns[NEAREST.of(v)], columns[DISTANCE.of(v)] = nearest_lists(x, x[:80], 40, n_threads=1)
     lists, settings = Lists(80, (np.inf,) * 2), Settings(n_clusters=3, n_members=6, n_tries=2)
     rows = LocalRows(columns, 1, 64)
-    run(rows, lists, settings)
+    learn(rows, lists, settings)
     return columns, lists, settings, rows.gather("labels"), rows.gather("embedding")
 
 
 def check_solved(rows, problem, on_step=None):
     _, lists, settings, labels, embedding = problem
-    run(rows, lists, settings, on_step)
+    learn(rows, lists, settings, on_step and (lambda *_: on_step()))
     np.testing.assert_array_equal(rows.gather("labels"), labels)
     np.testing.assert_allclose(rows.gather("embedding"), embedding, atol=1e-6)
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview.graphs.smallest import new_marks, pack, smallest, upper_bound
+from manyview.graphs.neighbours import new_marks
+from manyview.graphs.smallest import pack, smallest, upper_bound
 
 
 def values(kind, size):
@@ -20,7 +21,7 @@ def values(kind, size):
     }[kind]
 
 
-KINDS = [
+GRAPH_TYPES = [
     "different",
     "of all scales",
     "few different",
@@ -32,7 +33,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GRAPH_TYPES)
 @pytest.mark.parametrize(
     ("size", "k"), [(1, 1), (9, 9), (64, 1), (512, 20), (513, 512), (701, 120), (701, 500), (201, 201)]
 )
@@ -44,7 +45,7 @@ def test_smallest_is_a_stable_sort(kind, size, k):
         np.testing.assert_array_equal(order[:k], np.argsort(given, kind="stable")[:k])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GRAPH_TYPES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [1, 20, 300])
 def test_bound_holds_and_is_close(kind, dtype, k):

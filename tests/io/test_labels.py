@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview._utils.memory import peak_memory, reset_peak
+from manyview._utils.machine import peak_memory, reset_peak
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
 from manyview.io._labels import as_labels

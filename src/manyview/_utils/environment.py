@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import manyview
-from manyview._utils.memory import physical_memory
+from manyview._utils.machine import physical_memory
 from manyview._version import __version__
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")

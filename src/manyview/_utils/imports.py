@@ -21,7 +21,7 @@ def lazily(
     package : str
         Its ``__name__``.
     homes : mapping of str to str
-        Public names, and the modules of the package that they are in.
+        Public names, and the modules that they are in: of the package, or with a dot in front of the one above it.
     modules : iterable of str, default=()
         Modules of the package that can be reached without importing them first.
 
@@ -38,7 +38,7 @@ def lazily(
             return import_module(f"{package}.{name}")
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        value = getattr(import_module(f".{homes[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from manyview.graphs import choose_scaling, learn_scaling
 from manyview.graphs.content import row_hashes
-from manyview.views.values import is_frame
+from manyview.views.container import is_frame
 
 # Values that are looked at together, and those that a scaling is chosen by; more tell no more.
 _BLOCK_VALUES = 1 << 21

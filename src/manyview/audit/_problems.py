@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import floor
 from typing import TYPE_CHECKING, TypeAlias
 
-from manyview.views.values import LARGEST, SMALLEST
+from manyview.views.checks import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from manyview.audit.inspect import Inspection, LabelInspection, ViewInspection

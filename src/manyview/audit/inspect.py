@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._utils.memory import gib
+from manyview._utils.machine import gib
 from manyview._utils.text import plain
 from manyview.audit._measure import Measured, measure
 from manyview.audit._problems import Problem, find_problems

@@ -141,7 +141,7 @@ class Source:
     def read(self) -> Views:
         """Read the views; their values are not checked yet."""
         from manyview.io import read_views
-        from manyview.views.checks import cut_table
+        from manyview.views.wide import cut_table
 
         sizes = self.sizes
         views = read_views(self.path, **self.options)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from manyview.cluster._saving import load
     from manyview.cluster._sfmc import SFMC
     from manyview.cluster._smsc import SMSC
-    from manyview.cluster._suggest import ClusterCountSuggestion, suggest_n_clusters
     from manyview.cluster._swmc import SwMC
     from manyview.cluster._tbgl import TBGL
+    from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
 
 __all__ = [
     "AMGL",
@@ -53,5 +53,6 @@ __all__ = [
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {**HOMES, "ClusterCountSuggestion": "_suggest", "load": "_saving", "suggest_n_clusters": "_suggest"},
+    {**HOMES, "load": "_saving"}
+    | dict.fromkeys(["ClusterCountSuggestion", "suggest_n_clusters"], ".ensemble.n_clusters"),
 )

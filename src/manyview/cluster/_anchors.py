@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.exceptions import ViewsError
 from manyview.graphs import ANCHOR_SELECTORS
 from manyview.views import Array, Views

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -19,13 +19,13 @@ from sklearn.utils import Tags
 # scikit-learn keeps these rules private, but stable; they are touched in this file only.
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from manyview._utils.machine import one_thread
 from manyview._utils.progress import Step, heard, tell
-from manyview._utils.threads import one_thread
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
-from manyview.graphs.anchors import concatenate
+from manyview.graphs.canonical import check_n_clusters
 from manyview.graphs.components import relabel_by_first
-from manyview.views import Array, Views, check_views
+from manyview.views import Views, check_views
 
 
 def interval(kind: type, low: float | None, high: float | None, closed: str) -> Interval:
@@ -257,32 +257,6 @@ def check_complete(who: str, views: Views) -> None:
                 f"{views.n_samples} samples lack this one, the first in row {np.argmin(present)}. GraphEnsemble can do "
                 "without; or leave these samples out, or fill them in."
             )
-
-
-def check_n_clusters(views: Views, n_clusters: int) -> None:
-    """There must be at least as many different samples as clusters."""
-    if n_clusters > views.n_samples:
-        raise ViewsError(f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}.")
-    arrays = views.arrays if views.present is None else (*views.arrays, views.present.astype(float))
-    distinct = _count_distinct_rows(arrays, at_least=n_clusters)
-    if distinct < n_clusters:
-        raise ViewsError(
-            f"n_clusters={n_clusters} is more than there are different samples: all but {distinct} of the "
-            f"{views.n_samples} rows are duplicates."
-        )
-
-
-def _count_distinct_rows(arrays: Sequence[Array], at_least: int) -> int:
-    """Number of different samples, exact below ``at_least``; stops looking once that many are found."""
-    seen: set[bytes] = set()
-    step = 4 * at_least
-    for start in range(0, arrays[0].shape[0], step):
-        block = concatenate([array[start : start + step] for array in arrays])
-        block = block if isinstance(block, np.ndarray) else block.toarray()
-        seen.update(row.tobytes() for row in block + 0.0)  # + 0.0 turns -0.0 into 0.0
-        if len(seen) >= at_least:
-            break
-    return len(seen)
 
 
 def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors") -> int:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.exceptions import OrderDependenceWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS, gaussian_kernel, largest_eigenvectors

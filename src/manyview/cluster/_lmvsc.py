@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.cluster._centres import kmeans_centres
 from manyview.exceptions import ViewsError, warn_user

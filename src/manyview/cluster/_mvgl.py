@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors
 from manyview.graphs import SCALERS, neighbor_graph, read_graph_clusters, symmetrize
 from manyview.graphs.spectrum import drop_weak_edges

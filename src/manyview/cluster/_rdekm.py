@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.exceptions import ViewsError
 from manyview.solvers import rdekm

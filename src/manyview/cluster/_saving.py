@@ -10,31 +10,27 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from manyview.cluster._base import MultiViewClusterer
-from manyview.cluster._new_samples import FittedViews
-from manyview.cluster._pool import PoolView
 from manyview.cluster._registry import FORMER_NAMES, available_methods
-from manyview.cluster._suggest import ClusterCountSuggestion
+from manyview.ensemble.anchors import AnchoredViews, ViewAnchors
+from manyview.ensemble.consensus import Consensus
+from manyview.ensemble.members import Lists, Member
+from manyview.ensemble.n_clusters import ClusterCountSuggestion
+from manyview.ensemble.predict import Model
 from manyview.exceptions import ModelFileError
 from manyview.graphs import Scaling
-from manyview.graphs.canonical import Unit
-from manyview.solvers._consensus import Consensus
-from manyview.solvers._ensemble import Ensemble
-from manyview.solvers._members import FittedMember, Lists, Member
 from manyview.store import Codec, read_file, write_file
-from manyview.views.values import is_lazy
+from manyview.views.container import is_lazy
 
 # The dataclasses that fitted attributes consist of. A file can name nothing else.
 RECORDS: tuple[type, ...] = (
+    AnchoredViews,
     ClusterCountSuggestion,
     Consensus,
-    Ensemble,
-    FittedMember,
-    FittedViews,
     Lists,
     Member,
-    PoolView,
+    Model,
     Scaling,
-    Unit,
+    ViewAnchors,
 )
 
 _CLASSES = {method.name: method.estimator for method in available_methods()}

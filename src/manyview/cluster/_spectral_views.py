@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview.cluster._base import interval
 from manyview.exceptions import ViewsError
 from manyview.graphs import SCALERS, gaussian_kernel

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from manyview._utils.memory import check_memory
+from manyview._utils.machine import check_memory
 from manyview._utils.progress import Step, heard, tell
 from manyview.cluster._anchors import choose_anchors, count_anchors
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of

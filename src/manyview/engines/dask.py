@@ -19,7 +19,7 @@ from uuid import uuid4
 import numpy as np
 
 from manyview._utils.imports import require
-from manyview._utils.threads import one_thread
+from manyview._utils.machine import one_thread
 from manyview.engines._dask_input import packed, row_blocks, to_dask
 from manyview.engines._dask_watch import check_connected, collect, workers
 from manyview.exceptions import EngineError

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 
-from manyview._utils.threads import one_thread
+from manyview._utils.machine import one_thread
 from manyview.engines.rows import BLOCK_ROWS
 
 Result = TypeVar("Result")
@@ -74,8 +74,8 @@ class LocalRows:
     Parameters
     ----------
     columns : mapping of str to array
-        What the rows hold, each with one entry (or row) per row: all that has a length in ``shape[0]`` and can be cut
-        by slices. Blocks are cut when they are needed.
+        What the rows hold, each with one entry (or row) per row: a range, or all that has a length in ``shape[0]`` and
+        can be cut by slices. Blocks are cut when they are needed.
     n_threads : int, optional
         Default: all cores this process may use.
     block_rows : int
@@ -91,7 +91,8 @@ class LocalRows:
 
     def __init__(self, columns: Mapping[str, Any], n_threads: int | None = None, block_rows: int = BLOCK_ROWS) -> None:
         self.n_threads = joblib.cpu_count() if n_threads is None else n_threads
-        self.n_rows = int(next(iter(columns.values())).shape[0])
+        first = next(iter(columns.values()))
+        self.n_rows = len(first) if isinstance(first, range) else int(first.shape[0])
         self._columns = columns
         self._slices = [
             slice(start, min(start + block_rows, self.n_rows)) for start in range(0, self.n_rows, block_rows)

@@ -23,8 +23,8 @@ from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views
 from manyview.metrics.table import in_blocks
 from manyview.views import Views
-from manyview.views.checks import cut_table
 from manyview.views.fingerprint import fingerprint
+from manyview.views.wide import cut_table
 
 LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist": load_mnist_views}
 """What ``{"load": name}`` may name."""

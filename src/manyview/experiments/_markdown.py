@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manyview._utils.memory import gib
+from manyview._utils.machine import gib
 from manyview.experiments._markdown_comparisons import cost_section, order_audit_section, ranking_section
 from manyview.experiments._markdown_parts import escape, markdown_table, part_sections
 from manyview.experiments._model import ABSENT, PROTOCOLS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manyview._utils.memory import gib
+from manyview._utils.machine import gib
 from manyview.experiments._markdown_parts import escape, markdown_table
 from manyview.experiments.statistics import ALPHA
 from manyview.experiments.wording import number, probability, verdict

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import manyview
-from manyview._utils.memory import resident_memory
+from manyview._utils.machine import resident_memory
 from manyview.experiments._messages import READY, Answer, from_line
 from manyview.experiments._model import FAILED, MEMORY, Cell, CellResult
 

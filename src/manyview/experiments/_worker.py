@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from manyview._utils.memory import peak_memory, reset_peak, resident_memory
+from manyview._utils.machine import peak_memory, reset_peak, resident_memory
 from manyview.cluster import available_methods
 from manyview.datasets import make_multiview
 from manyview.exceptions import DatasetError

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from manyview._utils.environment import cores, describe_environment
-from manyview._utils.memory import available_memory, gib, physical_memory
+from manyview._utils.machine import available_memory, gib, physical_memory
 from manyview.experiments._messages import READY, Answer
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, TIME, Cell, CellResult, Spec
 from manyview.experiments._process import WorkerProcess

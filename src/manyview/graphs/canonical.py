@@ -17,8 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._utils.compiled import njit
-from manyview.graphs.content import mix
-from manyview.views import Array
+from manyview.exceptions import ViewsError
+from manyview.views import Array, Views
 
 # Two views are the same, up to their unit, when no standardised value differs by more than this.
 _SAME = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
@@ -81,28 +81,40 @@ def canonical_order(
     return CanonicalOrder(rows, tuple(views), tuple(place[v] for v in same_as), twin_rows)
 
 
-@dataclass(frozen=True)
-class Unit:
-    """How the values of a copy become those of the view that it is a copy of: ``factor·x + offset``."""
+def check_n_clusters(views: Views, n_clusters: int) -> None:
+    """Refuse more clusters than there are different samples."""
+    if n_clusters > views.n_samples:
+        raise ViewsError(f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}.")
+    arrays = views.arrays if views.present is None else (*views.arrays, views.present.astype(float))
+    distinct = _count_distinct_rows(arrays, at_least=n_clusters)
+    if distinct < n_clusters:
+        raise ViewsError(
+            f"n_clusters={n_clusters} is more than there are different samples: all but {distinct} of the "
+            f"{views.n_samples} rows are duplicates."
+        )
 
-    factor: float
-    offset: np.ndarray
 
-    def convert(self, view: Array) -> Array:
-        """Samples in the unit of the other view."""
-        if not self.offset.any():
-            return view if self.factor == 1.0 else view * self.factor
-        return (view if isinstance(view, np.ndarray) else view.toarray()) * self.factor + self.offset
+def _count_distinct_rows(arrays: Sequence[Array], at_least: int) -> int:
+    """Return the number of different samples, exact below ``at_least``, where the search stops."""
+    seen: set[bytes] = set()
+    step = 4 * at_least
+    for start in range(0, arrays[0].shape[0], step):
+        parts = [array[start : start + step] for array in arrays]
+        block = np.hstack([part if isinstance(part, np.ndarray) else part.toarray() for part in parts])
+        seen.update(row.tobytes() for row in block + 0.0)  # + 0.0 turns -0.0 into 0.0
+        if len(seen) >= at_least:
+            break
+    return len(seen)
 
 
-def unit_of(copy: Array, original: Array) -> Unit:
-    """The unit of a view that :func:`canonical_order` has found to be a copy of another."""
+def unit_of(copy: Array, original: Array) -> tuple[float, np.ndarray]:
+    """Return factor and offset: ``factor·x + offset`` turns the values of a copy into those of the original."""
     if isinstance(copy, np.ndarray) and isinstance(original, np.ndarray):
         copy, original = copy.astype(np.float64, copy=False), original.astype(np.float64, copy=False)
         centre, other = copy.mean(axis=0), original.mean(axis=0)
         factor = float(np.abs(original - other).max() / np.abs(copy - centre).max())
-        return Unit(factor, other - factor * centre)
-    return Unit(float(np.abs(original).max() / np.abs(copy).max()), np.zeros(copy.shape[1]))
+        return factor, other - factor * centre
+    return float(np.abs(original).max() / np.abs(copy).max()), np.zeros(copy.shape[1])
 
 
 def _projections(array: Array) -> np.ndarray:
@@ -200,3 +212,11 @@ def _standardized(view: np.ndarray) -> np.ndarray:
     centred = view - view.mean(axis=0, dtype=np.float64)
     largest = np.abs(centred).max()
     return centred / largest if largest > _ROUNDING * np.abs(view).max() else np.zeros_like(centred)
+
+
+def mix(numbers: np.ndarray) -> np.ndarray:
+    """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
+    z = numbers * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from manyview._utils.compiled import njit
+from manyview.graphs.canonical import mix
 from manyview.views import Array
 
 _MISSING = np.uint64(0x6A09E667F3BCC909)  # the hash of a view that a sample lacks
@@ -89,14 +90,6 @@ def _smallest(keys: np.ndarray, counts: np.ndarray, rows: np.ndarray, size: int)
     first = np.full(len(different), np.iinfo(np.int64).max)
     np.minimum.at(first, place, rows)
     return Sketch(different[:size], totals[:size], first[:size])
-
-
-def mix(numbers: np.ndarray) -> np.ndarray:
-    """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
-    z = numbers * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 _mixed: Any = njit(nogil=True, cache=True)(mix)  # of one number

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from manyview._utils.compiled import njit
 from manyview.engines import RowThreads
-from manyview.graphs.smallest import new_marks, pack, smallest, upper_bound
+from manyview.graphs.smallest import pack, smallest, upper_bound
 from manyview.views import Array
 
 # Entries of a block of distances: 32 MB of float64, so memory stays flat however many samples there are.
@@ -239,3 +239,8 @@ def _squared_norms(a: Array) -> np.ndarray:
     if isinstance(a, np.ndarray):
         return np.einsum("ij,ij->i", a, a)
     return np.asarray(a.multiply(a).sum(axis=1)).ravel()
+
+
+def new_marks(size: int) -> np.ndarray:
+    """One byte for each of so many values, in whole words."""
+    return np.zeros(-(-size // 8) * 8, dtype=np.uint8)

@@ -75,11 +75,6 @@ def _mark_first_within(bits: np.ndarray, bound: int, k: int, marks: np.ndarray) 
             room -= 1
 
 
-def new_marks(size: int) -> np.ndarray:
-    """One byte for each of so many values, in whole words."""
-    return np.zeros(-(-size // 8) * 8, dtype=np.uint8)
-
-
 @njit(nogil=True, cache=True)
 def pack(marks: np.ndarray, places: np.ndarray) -> int:
     """Write where the ``marks`` are 1 to ``places``, which has one entry more than needed; returns how many."""

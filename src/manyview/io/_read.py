@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from manyview._utils.memory import physical_memory
+from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError
 from manyview.io._columns import read_table, read_table_labels
 from manyview.io._common import Options, Part

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from manyview._utils.imports import require
-from manyview._utils.memory import physical_memory
+from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, ViewsError
 from manyview.io._common import Options
 from manyview.io._read import LABEL_READERS, read_file, similar_files

@@ -11,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from manyview._utils.drawing import TEN_COLOURS
-from manyview._utils.memory import gib
+from manyview._utils.machine import gib
 from manyview._utils.text import cut, shortened, without_commands
 from manyview._version import __version__
 from manyview.metrics import SCORE_TITLES

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from manyview._utils.files import write_whole
+from manyview._utils.machine import one_thread
 from manyview._utils.text import shortened
-from manyview._utils.threads import one_thread
 from manyview.report import _run_figures as figures
 from manyview.report._classes import Classes
 from manyview.report._graphs import blocks, graph_images

@@ -114,12 +114,15 @@ def _refusal(value: Any, where: str) -> ModelFileError:
 
 
 def _record_kind(record: type) -> _Kind:
-    """A dataclass; what its ``__post_init__`` refuses is refused from a file, too."""
+    """A dataclass; what its ``__post_init__`` refuses is refused from a file, and what its ``check`` refuses."""
     names = [field.name for field in dataclasses.fields(record) if field.init]
-    return _Kind(
-        simplify=lambda value: {name: getattr(value, name) for name in names},
-        restore=lambda fields: record(**fields),
-    )
+
+    def restore(fields: dict[str, Any]) -> Any:
+        value = record(**fields)
+        getattr(value, "check", lambda: None)()
+        return value
+
+    return _Kind(simplify=lambda value: {name: getattr(value, name) for name in names}, restore=restore)
 
 
 def _csr_kind(matrix_type: type) -> _Kind:

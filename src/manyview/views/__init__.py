@@ -6,8 +6,7 @@ dicts, data frames, sparse matrices, MuData, one wide array) into clean ``float6
 which. A sample may lack some of the views: ``present`` says which it has.
 """
 
-from manyview.views.checks import check_views
+from manyview.views.checks import Array, check_views
 from manyview.views.container import Views
-from manyview.views.values import Array
 
 __all__ = ["Array", "Views", "check_views"]

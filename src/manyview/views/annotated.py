@@ -9,13 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import ViewsError
+from manyview.views.container import is_annotated, is_frame
 from manyview.views.joins import outer_join
-from manyview.views.values import is_frame
-
-
-def is_annotated(value: Any) -> bool:
-    """Whether the value is a MuData or an AnnData object."""
-    return hasattr(value, "obs_names") and hasattr(value, "obsm")
 
 
 def annotated_views(data: Any) -> dict[str, Any]:

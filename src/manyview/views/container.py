@@ -1,4 +1,4 @@
-"""The container: several descriptions of the same samples, with their names."""
+"""The container: several descriptions of the same samples, with their names; and which kinds of tables there are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from sklearn.utils import check_random_state
 
 from manyview._utils.text import one_line, shortened
 from manyview.exceptions import ViewsError
-from manyview.views.joins import join_frames
-from manyview.views.values import has_ids, is_frame, is_lazy
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +121,8 @@ class Views:
         >>> views.present.tolist()
         [[True, False], [True, True], [False, True]]
         """
+        from manyview.views.joins import join_frames  # which builds on this module
+
         arrays, sample_ids, present = join_frames(frames)
         return cls(arrays, tuple(str(name) for name in frames), sample_ids=sample_ids, present=present)
 
@@ -212,12 +212,6 @@ def _to_array(view: Any, where: str) -> Any:
         raise ViewsError(f"{where}: the rows have different lengths; expected a 2-D array.") from error
 
 
-def is_table(value: Any) -> bool:
-    """Whether the value is one array, sparse matrix, data frame or Dask array (and not a list of them)."""
-    is_array = sp.issparse(value) or isinstance(value, np.ndarray) or is_lazy(value)
-    return is_array or (hasattr(value, "iloc") and hasattr(value, "shape"))
-
-
 def _check_equal_rows(names: Sequence[str], arrays: Sequence[Any]) -> None:
     rows = [array.shape[0] for array in arrays]
     if len(set(rows)) == 1:
@@ -247,3 +241,39 @@ def _take_rows(array: Any, rows: Any) -> Any:
 def places(names: Sequence[str]) -> list[str]:
     """How an error calls each view."""
     return [f"views[{name!r}]" for name in names]
+
+
+def is_frame(value: Any) -> bool:
+    """Whether the value is a data frame; asks without importing pandas."""
+    return hasattr(value, "iloc") and hasattr(value, "dtypes")
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether the value is a Dask array; asks without importing Dask."""
+    return all(hasattr(value, name) for name in ("dask", "chunks", "shape"))
+
+
+def has_ids(frame: Any) -> bool:
+    """Whether the index of a data frame says more than the number of the row."""
+    return type(frame.index).__name__ != "RangeIndex"
+
+
+def frame_values(frame: Any, where: str) -> np.ndarray:
+    """The numbers of a data frame, gaps as NaN."""
+    bad = [str(c) for c, t in frame.dtypes.items() if getattr(t, "kind", "O") not in "biuf"]
+    if bad:
+        raise ViewsError(
+            f"{where}: expected numeric columns, but {', '.join(map(repr, bad[:3]))} hold(s) something else."
+        )
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def is_annotated(value: Any) -> bool:
+    """Whether the value is a MuData or an AnnData object."""
+    return hasattr(value, "obs_names") and hasattr(value, "obsm")
+
+
+def is_table(value: Any) -> bool:
+    """Whether the value is one array, sparse matrix, data frame or Dask array (and not a list of them)."""
+    is_array = sp.issparse(value) or isinstance(value, np.ndarray) or is_lazy(value)
+    return is_array or (hasattr(value, "iloc") and hasattr(value, "shape"))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import ViewsError
-from manyview.views.values import frame_values, has_ids, is_frame
+from manyview.views.container import frame_values, has_ids, is_frame
 
 
 class Joined(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview import exceptions
-from manyview._utils.memory import peak_memory, reset_peak, resident_memory
+from manyview._utils.machine import peak_memory, reset_peak, resident_memory
 
 ALLOWANCE = 64 * 2**20
 """Bytes beyond ten times the file. A reader has costs that no file can lower: the pools that pyarrow and the allocator

@@ -1,0 +1,101 @@
+"""The columns that rows carry through a fit, declared once, and the units in which they are summed exactly.
+
+Rows (:class:`manyview.engines.rows.Rows`) hold columns under names. Every name that our method uses is declared here,
+with type, shape, the modules that write it and those that read it; ``tests/ensemble/test_columns.py`` compares the
+declarations with the source and with what real fits keep.
+
+Letters: n rows of a block, V different views, L neighbours listed per view, K clusters, K' clusters of one member.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Exponents above this do not occur, and 2^-exponent would not be a number.
+_LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True)
+class Column:
+    """The declaration of a column, or of one for each view, member or number of clusters.
+
+    Parameters
+    ----------
+    name : str
+        Under which rows keep it; with braces, one column for each of what :meth:`of` is given.
+    dtype, shape : str
+        What one block holds.
+    written_by, read_by : tuple of str
+        Modules of this package.
+    """
+
+    name: str
+    dtype: str
+    shape: str
+    written_by: tuple[str, ...]
+    read_by: tuple[str, ...]
+
+    def of(self, *which: object) -> str:
+        """Return the name of one of several columns.
+
+        >>> NEAREST.of(2), MEMBER_LABELS.of("local", 5)
+        ('nearest anchors in view 2', 'labels of local member 5')
+        """
+        return self.name.format(*which)
+
+
+# The samples as they are given, and what is seen of them before learning.
+VIEWS = Column("views", "Views", "(n,)", ("samples", "dask"), ("samples", "predict"))
+ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "fit"), ("samples", "predict", "fit"))
+HASHES = Column("hashes", "uint64", "(n, views)", ("samples",), ("samples",))
+PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("samples",), ("samples",))
+
+# Neighbour lists: the nearest anchors of each row, -1 where the view is missing, and squared distances.
+NEAREST = Column("nearest anchors in view {}", "int32", "(n, L)", ("anchors",), ("members",))
+DISTANCE = Column("distances in view {}", "float32", "(n, L)", ("anchors",), ("members",))
+
+# One member of the ensemble: the first is dropped when the second is there.
+MEMBER_EMBEDDING = Column("embedding of {} member {}", "float64", "(n, K')", ("members",), ("members",))
+MEMBER_LABELS = Column("labels of {} member {}", "int32", "(n,)", ("members",), ("consensus",))
+
+# The consensus is looked for in two spaces, and the better labels are kept.
+CONSENSUS = Column("consensus vectors", "float64", "(n, K)", ("consensus",), ("consensus",))
+DIRECTIONS = Column("consensus vectors of length 1", "float64", "(n, K)", ("consensus",), ("consensus",))
+LABELS_BY = Column("labels by {}", "int32", "(n,)", ("consensus",), ("consensus",))
+EARLIER_LABELS = Column("labels of the batch before", "int32", "(n,)", ("fit",), ("fit",))
+
+# What a fit results in.
+LABELS = Column("labels", "int32 or int64", "(n,)", ("consensus", "predict", "fit"), ("consensus", "graph", "fit"))
+EMBEDDING = Column("embedding", "float32 or float64", "(n, K)", ("consensus", "predict", "fit"), ("fit",))
+CONFIDENCE = Column("confidence", "float32 or float64", "(n,)", ("consensus", "predict", "fit"), ("fit", "predict"))
+GRAPH = Column("graph", "csr_array of float32 or float64", "(n, anchors)", ("fit", "graph"), ("fit", "graph"))
+
+# The number of clusters: every member is cut into several.
+VECTORS = Column("vectors of {} member {}", "float64", "(n, vectors)", ("gaps",), ("gaps",))
+CUT_VECTORS = Column("{} vectors of {} member {}", "float64", "(n, K)", ("gaps",), ("gaps",))
+CUT = Column("{} clusters of {} member {}", "int32", "(n,)", ("gaps",), ("gaps",))
+
+
+def units_in_one(bound: float) -> float:
+    """Return how many units, a power of two, make 1.0, for exact sums of absolute values that add up to ``bound``.
+
+    Floating point additions round, so a sum depends on the order of its addends and on how rows are cut into blocks.
+    Integers below 2⁵³ are added without rounding. So every addend is first rounded to a multiple of a common unit, and
+    what is summed is the number of units, kept in doubles; one division at the end takes them back.
+
+    The unit is the smallest power of two that is not less than ``bound / 2⁵²``. N addends that are rounded by at most
+    one unit each add up to at most ``2⁵² + N`` units, below 2⁵³ in every partial sum as long as N < 2⁵².
+
+    An addend loses what is finer than the unit: in sums of n numbers of at most 1, as degrees of anchors and sums of
+    unit vectors are, that is 2⁻³² = 2.3e-10 for n = 10⁶, and 2⁻²² = 2.4e-7 for n = 10⁹. A mean over rows is off by no
+    more. The units of Gram matrices do not depend on n: with three views, 2⁻⁴⁸ = 3.6e-15, and 2⁻⁴⁵ if views are
+    missing.
+
+    >>> units_in_one(1.0) == 2.0**52, units_in_one(1_000_000) == 2.0**32
+    (True, True)
+    """
+    mantissa, exponent = np.frexp(bound)  # bound = mantissa * 2**exponent with 0.5 <= mantissa < 1
+    exponent -= mantissa == 0.5
+    return float(np.ldexp(1.0, min(52 - int(exponent), _LARGEST_EXPONENT)))

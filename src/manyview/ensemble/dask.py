@@ -1,0 +1,81 @@
+"""Views on Dask workers: blocks of rows that are made there, and results that stay with them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from manyview._utils.imports import require
+from manyview._utils.machine import physical_memory
+from manyview.engines import Rows
+from manyview.engines.dask import DaskRows, to_dask
+from manyview.ensemble.columns import ROWS, VIEWS
+from manyview.views import Views
+from manyview.views.container import frame_values, is_frame, is_lazy
+
+if TYPE_CHECKING:
+    import dask.array as da
+
+# Rows per block on a worker: more than a thread takes at a time, since every block has a cost of its own there.
+_BLOCK_ROWS = 32768
+
+
+def current_client() -> Any | None:
+    """Return the ``distributed.Client`` that is at work here, if there is one."""
+    distributed = sys.modules.get("distributed")  # a client can only be there if it was imported
+    try:
+        return None if distributed is None else distributed.get_client()
+    except ValueError:
+        return None
+
+
+def worker_memory(client: Any) -> list[int]:
+    """Return the bytes that each worker may take."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return [worker["memory_limit"] or physical_memory() for worker in workers]
+
+
+def worker_block_rows(views: Views) -> int:
+    """Return the rows per block on a worker: as in the chunks, unless they are too large."""
+    chunks = [array.chunks[0] for array in views.arrays if is_lazy(array)]
+    return min(_BLOCK_ROWS, max(chunks[0])) if chunks else _BLOCK_ROWS
+
+
+def worker_rows(views: Views, client: Any) -> DaskRows:
+    """Cut the samples into blocks on the workers of a client."""
+    arrays = as_dask(views)
+    names = [*(f"views[{name!r}]" for name in views.names), "present"]
+    make = partial(raw_block, views.names)
+    return DaskRows.from_arrays(client, arrays, make, worker_block_rows(views), names[: len(arrays)])
+
+
+def as_dask(views: Views) -> list[da.Array]:
+    """Return the views as Dask arrays, then which of them each sample has if views are missing."""
+    tables: list[Any] = [
+        frame_values(view, f"views[{name!r}]") if is_frame(view) else view
+        for name, view in zip(views.names, views.arrays, strict=True)
+    ]
+    if views.present is not None:
+        tables.append(views.present)
+    return [table if is_lazy(table) else to_dask(table, _BLOCK_ROWS) for table in tables]
+
+
+def raw_block(names: Sequence[str], chunks: list, first_row: int) -> dict[str, Any]:
+    """Make a block of the chunks of :func:`as_dask`."""
+    present = chunks[len(names)] if len(chunks) > len(names) else None
+    views = Views(tuple(chunks[: len(names)]), tuple(names), present=present)
+    return {VIEWS.name: views, ROWS.name: range(first_row, first_row + views.n_samples)}
+
+
+def gather(rows: Rows, name: str, views: Views) -> Any:
+    """Return a column of all rows: a Dask array if a view is one, and on the workers if the rows are there."""
+    if isinstance(rows, DaskRows):
+        return rows.array(name)
+    values = rows.gather(name)
+    lazy = next((table for table in views.arrays if is_lazy(table)), None)
+    if lazy is None:
+        return values
+    chunks = (lazy.chunks[0], *((size,) for size in values.shape[1:]))
+    return require("dask.array", extra="dask", purpose="Dask arrays").from_array(values, chunks=chunks)

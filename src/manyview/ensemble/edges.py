@@ -1,0 +1,248 @@
+"""The graph of one member, block by block: numba kernels over the nearest anchors of each row.
+
+Edges of a block of b rows are two arrays of shape (b, width): anchors and weights. Unused positions have weight 0. They
+are never stored for all rows, but made again in every pass, which is cheaper than keeping them.
+
+What is computed for a row depends on this row alone, bit by bit, and sums over rows are exact: neither the order of
+the rows nor how they are cut into blocks matters. "Counted in units": see
+:func:`manyview.ensemble.columns.units_in_one`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from manyview._utils.compiled import njit
+
+
+@njit(nogil=True, cache=True)
+def view_edges(
+    near: np.ndarray,
+    distance: np.ndarray,
+    position: np.ndarray,
+    k: int,
+    far: float,
+    anchors: np.ndarray,
+    weights: np.ndarray,
+    start: int,
+) -> None:
+    """CAN weights of each row's k nearest anchors of the member, into ``k + 1`` columns from ``start``.
+
+    ``position`` maps the pool to the member's anchors (-1: not among them). An infinite distance marks an anchor that
+    the row has nothing in common with; the scale then ends at ``far``, and if only g < k anchors are similar, the mass
+    ``1 - g/k`` goes to the neutral anchor, the one after the last: rows with few neighbours get proportionally less
+    weight. A sample without the view lists -1 and has no edges at all.
+    """
+    neutral, length = position.max() + 1, near.shape[1]
+    for i in range(near.shape[0]):
+        anchor, weight = anchors[i, start : start + k + 1], weights[i, start : start + k + 1]
+        if length == 0 or near[i, 0] < 0:
+            anchor[:], weight[:] = neutral, 0.0
+            continue
+        found, j = 0, 0
+        while found <= k and j < length:  # no branch: what is not among the anchors is overwritten by the next
+            anchor[found] = position[near[i, j]]
+            weight[found] = distance[i, j]
+            found += anchor[found] >= 0
+            j += 1
+        last = weight[found - 1] if found > 0 else 0.0
+        last = last if np.isfinite(last) else far
+        similar, total = 0, 0.0
+        for j in range(min(found, k)):
+            if np.isfinite(weight[j]):
+                weight[j] = last - weight[j]
+                total += weight[j]
+                similar += 1
+        mass = 0.0
+        if similar > 0:
+            mass = similar / k if np.isfinite(far) else 1.0
+        if total > 0:
+            factor = mass / total
+            for j in range(similar):
+                weight[j] *= factor
+        else:
+            weight[:similar] = mass / max(similar, 1)
+        anchor[similar:], weight[similar:] = neutral, 0.0
+        weight[k] = 1.0 - mass
+
+
+@njit(nogil=True, cache=True)
+def _nth_largest(values: np.ndarray, n: int) -> float:
+    """The value with n others at least as large, by Hoare's selection; reorders ``values``.
+
+    numpy's partition would do, but takes numba six seconds to compile.
+    """
+    left, right = 0, values.size - 1
+    while left < right:
+        pivot = values[n]
+        i, j = left, right
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j < n:
+            left = i
+        if n < i:
+            right = j
+    return float(values[n])
+
+
+@njit(nogil=True, cache=True)
+def _merge_row(
+    anchors: np.ndarray, weights: np.ndarray, stop: int, mass_of: np.ndarray, merged: np.ndarray, support: np.ndarray
+) -> int:
+    """Add up the weights of equal anchors of one row; the number of different ones below ``stop`` with weight.
+
+    ``mass_of`` has an entry for each anchor, zero before and after, except that the weights of the anchors from
+    ``stop`` on are left there.
+    """
+    count = 0
+    for j in range(anchors.size):
+        anchor, weight = anchors[j], weights[j]
+        merged[count] = anchor
+        count += (mass_of[anchor] == 0.0) & (weight > 0.0) & (anchor < stop)
+        mass_of[anchor] += weight
+    for c in range(count):
+        support[c] = mass_of[merged[c]]
+        mass_of[merged[c]] = 0.0
+    return count
+
+
+@njit(nogil=True, cache=True)
+def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
+    """Keep in each row the k anchors with most weight over all views, in place.
+
+    Weights of the same anchor are added up over the views, then the (k + 1)-th largest sum is subtracted and the rest
+    scaled: the same closed form as CAN weights, with the views' support in place of nearness. The neutral anchor keeps
+    its mean share of the mass. What is left has columns ``0, ..., k``; all others get weight 0.
+    """
+    width = anchors.shape[1]
+    merged, support, sorted_out = np.empty(width + 1, dtype=anchors.dtype), np.empty(width), np.empty(width)
+    mass_of = np.zeros(neutral + 1)
+    for i in range(anchors.shape[0]):
+        anchor, weight = anchors[i], weights[i]
+        count = _merge_row(anchor, weight, neutral, mass_of, merged, support)
+        idle, mass_of[neutral] = mass_of[neutral], 0.0
+        mass = 0.0
+        for c in range(count):
+            mass += support[c]
+        threshold = 0.0
+        if count > k:
+            sorted_out[:count] = support[:count]
+            threshold = _nth_largest(sorted_out[:count], k)
+        kept, total = 0, 0.0
+        for c in range(count):  # no branch: what is not kept is overwritten by the next
+            anchor[kept], weight[kept] = merged[c], support[c] - threshold
+            kept += support[c] > threshold
+        for j in range(kept):
+            total += weight[j]
+        if kept == 0 and count > 0:  # the k + 1 best are equal: as with CAN weights, the first k of them count the same
+            for c in range(count):
+                if support[c] == threshold and kept < k:
+                    anchor[kept], weight[kept] = merged[c], 1.0
+                    kept += 1
+            total = float(kept)
+        for j in range(kept):
+            weight[j] *= mass / total / (mass + idle)
+        anchor[kept:], weight[kept:] = neutral, 0.0
+        if mass + idle > 0:  # else the sample lacks all of these views
+            weight[kept] = idle / (mass + idle) if kept > 0 else 1.0
+
+
+@njit(nogil=True, cache=True)
+def balance_rows(weights: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> None:
+    """Let the graphs that a row has edges in count for those that it has none in, in place.
+
+    ``starts`` are the first columns of the graphs and the end of the last; ``counts`` says how often each counts.
+    """
+    total = counts.sum()
+    for i in range(weights.shape[0]):
+        present = 0.0
+        for g in range(counts.size):
+            for j in range(starts[g], starts[g + 1]):
+                if weights[i, j] > 0.0:
+                    present += counts[g]
+                    break
+        if 0.0 < present < total:
+            for j in range(weights.shape[1]):
+                weights[i, j] *= total / present
+
+
+@njit(nogil=True, cache=True)
+def add_degrees(
+    anchors: np.ndarray, weights: np.ndarray, start: int, stop: int, units: float, degrees: np.ndarray
+) -> None:
+    """Add the weights in columns ``start`` to ``stop`` to the degrees of their anchors, counted in units.
+
+    They are rounded up: no column, divided by its degree, then sums to more than 1, which bounds the Gram matrix.
+    """
+    for i in range(anchors.shape[0]):
+        for j in range(start, stop):
+            degrees[anchors[i, j]] += np.ceil(weights[i, j] * units)
+
+
+@njit(nogil=True, cache=True)
+def scale_anchors(anchors: np.ndarray, weights: np.ndarray, start: int, stop: int, factors: np.ndarray) -> None:
+    """Multiply the weights in columns ``start`` to ``stop`` by the factors of their anchors, in place."""
+    for i in range(anchors.shape[0]):
+        for j in range(start, stop):
+            weights[i, j] *= factors[anchors[i, j]]
+
+
+@njit(nogil=True, cache=True)
+def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int, units: float) -> np.ndarray:
+    """``WᵀW`` of the block, counted in units: the lower triangle, and zeros above."""
+    gram, mass_of = np.zeros((size, size)), np.zeros(size)
+    merged, value = np.empty(anchors.shape[1] + 1, dtype=anchors.dtype), np.empty(anchors.shape[1])
+    for i in range(anchors.shape[0]):
+        count = _merge_row(anchors[i], weights[i], size, mass_of, merged, value)
+        for p in range(count):
+            a, factor = merged[p], value[p] * units
+            for q in range(p + 1):
+                b = merged[q]
+                gram[max(a, b), min(a, b)] += np.rint(factor * value[q])
+    return gram
+
+
+@njit(nogil=True, cache=True)
+def both_triangles(lower: np.ndarray, units: float) -> np.ndarray:
+    """The symmetric matrix whose lower triangle was counted in units, in single precision."""
+    size, tile = lower.shape[0], 32  # by tiles, since one side of the diagonal is written across the memory
+    matrix = np.empty((size, size), dtype=np.float32)
+    for first in range(0, size, tile):
+        for second in range(0, first + 1, tile):
+            for i in range(first, min(first + tile, size)):
+                for j in range(second, min(second + tile, i + 1)):
+                    matrix[i, j] = matrix[j, i] = lower[i, j] / units
+    return matrix
+
+
+@njit(nogil=True, cache=True)
+def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """``W @ vectors`` of the block."""
+    n_vectors = vectors.shape[1]
+    product, total = np.empty((anchors.shape[0], n_vectors)), np.empty(n_vectors)
+    for i in range(anchors.shape[0]):
+        total[:] = 0.0
+        for p in range(anchors.shape[1]):
+            weight, vector = weights[i, p], vectors[anchors[i, p]]
+            for c in range(n_vectors):
+                total[c] += weight * vector[c]
+        product[i] = total
+    return product
+
+
+@njit(nogil=True, cache=True)
+def abstain(weights: np.ndarray, labels: np.ndarray) -> None:
+    """Set the labels of rows without edges to -1, in place: they do not vote."""
+    for i in range(weights.shape[0]):
+        j = 0
+        while j < weights.shape[1] and weights[i, j] <= 0.0:
+            j += 1
+        if j == weights.shape[1]:
+            labels[i] = -1

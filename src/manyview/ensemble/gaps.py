@@ -1,0 +1,162 @@
+"""How many clusters: eigengaps and stability of an ensemble of graphs, against data that have no clusters.
+
+Members (:mod:`manyview.ensemble.members`) with broad graphs draw views, anchors and neighbours. For every K it is
+measured
+
+- the *graph gap*: the fused graph W of a member has singular values ``1 = σ_1 >= σ_2 >= ...`` after division by the
+  first. K clusters that are well apart leave K of them high. This is the drop ``σ_K - σ_{K+1}``, mean over the members;
+- the *consensus gap*: the same drop in the graph between the samples and the clusters of all members' cuts into K + 1.
+  K clusters that are there come back in all of these cuts, and what is cut once too often is cut here and there;
+- the *stability*: the mean adjusted Rand index between all pairs of members' cuts into K.
+
+All are also high in data without clusters: a round cloud in d dimensions has a drop after d + 1 values, and a long one
+is cut in two in the same place again and again. So the same is done with references that have the spread of the data
+along every direction but no clusters (:func:`manyview.graphs.reference.without_clusters`), and only the part of a gap
+that exceeds their mean counts.
+
+The *score* of K is the geometric mean of both gaps' excess, times the stability. The *strength* is the same without
+taking anything off the gaps; :func:`manyview.ensemble.n_clusters.decide` compares it with the largest of a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from manyview.engines import Block, Rows
+from manyview.ensemble.columns import CUT, CUT_VECTORS, VECTORS
+from manyview.ensemble.consensus import cluster_sizes, consensus_vectors, label_tables
+from manyview.ensemble.edges import edge_product
+from manyview.ensemble.kmeans import assign, kmeans_rows, unit_rows
+from manyview.ensemble.members import (
+    GRAPH_TYPES,
+    Lists,
+    Member,
+    Settings,
+    draw_member,
+    fused_edges,
+    member_spectrum,
+    start_centres,
+)
+from manyview.graphs.laplacian import inverse_sqrt
+
+# Broad graphs: on the data that this was tried on, their eigengaps are the clearer ones.
+_GRAPH_TYPE = GRAPH_TYPES[1]
+# Graphs are made for at least this number of clusters, or for clusters of this number of samples, so that they hardly
+# change with the range that is asked for.
+_GRAPH_CLUSTERS = 20
+_CLUSTER_ROWS = 5
+# The spectrum is looked at up to this multiple of the largest number, to see whether the answer lies beyond.
+_LOOK_AHEAD = 1.5
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What was measured: ``graph_gap[K - 1]`` of all K from 1 to beyond the largest choice, the rest of the choices."""
+
+    graph_gap: np.ndarray
+    consensus_gap: np.ndarray
+    stability: np.ndarray
+
+    def strength(self, numbers: np.ndarray) -> np.ndarray:
+        """Both gaps and the stability of each choice in one number."""
+        return np.sqrt(np.maximum(self.graph_gap[numbers - 1] * self.consensus_gap, 0.0)) * self.stability
+
+
+def mean_curve(curves: Sequence[Curve]) -> Curve:
+    """The mean of several curves."""
+    gaps = ([getattr(curve, name) for curve in curves] for name in ("graph_gap", "consensus_gap", "stability"))
+    return Curve(*(np.mean(gap, axis=0) for gap in gaps))
+
+
+def settings_for(n_clusters: Sequence[int], n_rows: int, seed: int, n_members: int = 24) -> Settings:
+    """Settings of members that serve all these numbers of clusters."""
+    most = max(min(_GRAPH_CLUSTERS, n_rows // _CLUSTER_ROWS), *n_clusters)
+    return Settings(most, n_members=n_members, graph_types=(_GRAPH_TYPE,), seed=seed)
+
+
+def measure(rows: Rows, lists: Lists, settings: Settings, n_clusters: Sequence[int]) -> Curve:
+    """Gaps and stability of every number of clusters; the rows hold neighbour lists."""
+    members = [draw_member(settings, _GRAPH_TYPE, lists, i) for i in range(settings.n_members)]
+    cuts = sorted({cut for k in n_clusters for cut in (k, k + 1)})
+    gaps = rows.run([partial(_cut, rows, lists, member, cuts) for member in members])
+    consensus = rows.run([partial(_consensus_gap, rows, members, k) for k in n_clusters])
+    agreement = rows.run([partial(_agreement, rows, members, k) for k in n_clusters])
+    for member in members:
+        for k in cuts:
+            rows.drop(_labels(member, k))
+    return Curve(np.mean(gaps, axis=0), np.array(consensus), np.array(agreement))
+
+
+def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) -> np.ndarray:
+    """Cut one member's graph into every number of clusters; the rows keep the labels. Its eigengaps."""
+    n_values = int(_LOOK_AHEAD * max(n_clusters)) + 1
+    n_vectors = min(n_values, len(member.anchors) + 1)
+    values, vectors, scale, volumes = member_spectrum(rows, lists, member, n_vectors)
+    every = VECTORS.of(member.graph_type, member.index)
+    rows.keep(every, _vectors, lists, member, scale, np.ascontiguousarray(vectors / values))
+    rng = np.random.default_rng(member.seed)
+    for k in n_clusters:
+        space = CUT_VECTORS.of(k, member.graph_type, member.index)
+        rows.keep(space, _directions, every, k)
+        centres, _, _ = kmeans_rows(rows, space, start_centres(vectors, volumes, k, rng), rows.n_rows)
+        rows.keep(_labels(member, k), assign, space, centres)
+        rows.drop(space)
+    rows.drop(every)
+    values = values / values[0]
+    return -np.diff(np.append(values, np.full(n_values - n_vectors, values[-1])))
+
+
+def _labels(member: Member, n_clusters: int) -> str:
+    """Return the column of a member's cut."""
+    return CUT.of(n_clusters, member.graph_type, member.index)
+
+
+def _vectors(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return edge_product(*fused_edges(block, lists, member, scale), vectors)
+
+
+def _directions(block: Block, name: str, n_vectors: int) -> np.ndarray:
+    return unit_rows(np.ascontiguousarray(block[name][:, :n_vectors]))
+
+
+def _consensus_gap(rows: Rows, members: Sequence[Member], n_clusters: int) -> float:
+    """Drop after ``n_clusters`` singular values of the graph between samples and the clusters of cuts into one more.
+
+    It is normalised on both sides, as in :func:`manyview.ensemble.consensus.find_consensus`, so the first value is 1.
+    """
+    names = [_labels(member, n_clusters + 1) for member in members]
+    offsets = np.arange(len(members) + 1) * (n_clusters + 1)
+    sizes = rows.sum(cluster_sizes, names, offsets)
+    column = inverse_sqrt(len(members) * sizes)
+    values = consensus_vectors(rows, names, offsets, sizes, column, n_clusters + 1)[1]
+    return float(values[n_clusters - 1] - values[n_clusters])
+
+
+def _agreement(rows: Rows, members: Sequence[Member], n_clusters: int) -> float:
+    """Mean adjusted Rand index of all pairs of cuts into this number of clusters."""
+    names = [_labels(member, n_clusters) for member in members]
+    found = [adjusted_rand(rows.sum(_tables, names[i], names[:i], n_clusters)) for i in range(1, len(names))]
+    return float(np.concatenate(found).mean())
+
+
+def _tables(block: Block, reference: str, names: Sequence[str], n_clusters: int) -> np.ndarray:
+    labels = np.column_stack([block[name] for name in names])
+    return label_tables(block[reference], labels, n_clusters, n_clusters)
+
+
+def adjusted_rand(tables: np.ndarray) -> np.ndarray:
+    """Adjusted Rand index of each contingency table along the first axis; 1 where both have a single cluster."""
+    n_pairs = _pairs(tables.sum(axis=(1, 2)))
+    both = _pairs(tables).sum(axis=(1, 2))
+    first, second = _pairs(tables.sum(axis=2)).sum(axis=1), _pairs(tables.sum(axis=1)).sum(axis=1)
+    by_chance = first * second / n_pairs
+    most = (first + second) / 2
+    return np.divide(both - by_chance, most - by_chance, out=np.ones(len(tables)), where=most > by_chance)
+
+
+def _pairs(counts: np.ndarray) -> np.ndarray:
+    return counts * (counts - 1) / 2

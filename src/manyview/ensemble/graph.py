@@ -1,0 +1,265 @@
+"""The learned graph: the edges of all views between samples and anchors, without those that leave a cluster.
+
+View v counts in it with the paper's weight ``1/h_v``, where ``h_v² = tr(FᵀL_vF)/K`` is the mean normalised cut that the
+clusters make in the graph of the view (F holds their scaled indicators).
+
+Each cluster is made one connected component. Whether it is can be told from the anchors alone: those that some sample
+has edges to belong together. So a block of samples is reduced to a partition of the anchors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from sklearn.exceptions import ConvergenceWarning
+
+from manyview._utils.compiled import njit
+from manyview.engines import Block, Rows
+from manyview.ensemble.columns import GRAPH, LABELS, ROWS, units_in_one
+from manyview.ensemble.members import Lists, Member, member_edges
+from manyview.exceptions import warn_user
+
+# A view whose graph the clusters do not cut at all would outweigh all others.
+_SMALLEST_CUT = 0.01
+
+
+@dataclass(frozen=True)
+class GraphRule:
+    """How the edges of a sample follow from its lists and its label.
+
+    ``labels`` are those of the pool, ``view_weights`` sum to 1, and ``n_neighbors`` edges per view are looked at.
+    """
+
+    lists: Lists
+    labels: np.ndarray
+    n_clusters: int
+    n_neighbors: int
+    view_weights: np.ndarray
+
+    @property
+    def member(self) -> Member:
+        """The member of an ensemble that would have drawn everything."""
+        views = tuple(range(len(self.lists.far)))
+        return Member(-1, "whole", views, np.arange(self.lists.n_anchors), self.n_neighbors, 0, self.n_clusters, 0)
+
+
+def graph_rule(rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors: int, n_clusters: int) -> GraphRule:
+    """The rule for rows with ``labels``, with views weighted by how little the clusters cut them."""
+    rule = GraphRule(lists, anchor_labels, n_clusters, n_neighbors, np.ones(len(lists.far)))
+    units = units_in_one(rows.n_rows)  # the edges of a row in a view sum to 1 at most
+    weights = view_weights(rows.sum(_cluster_masses, rule, units) / units)
+    return GraphRule(lists, anchor_labels, n_clusters, n_neighbors, weights)
+
+
+def view_weights(masses: np.ndarray) -> np.ndarray:
+    """Weights from the mass (n_views, K, K) between the clusters of the samples and those of the anchors."""
+    from_samples, to_anchors = masses.sum(axis=2), masses.sum(axis=1)
+    volume = np.sqrt(from_samples * to_anchors)
+    kept = np.divide(np.einsum("vcc->vc", masses), volume, out=np.zeros_like(volume), where=volume > 0)
+    cut = np.maximum(1.0 - kept.mean(axis=1), _SMALLEST_CUT)
+    weights = 1.0 / np.sqrt(cut)
+    return weights / weights.sum()
+
+
+def connect_clusters(rows: Rows, rule: GraphRule) -> None:
+    """Make each cluster one connected component of the ``graph`` that the rows keep.
+
+    A sample without edges, and those of every stray part of a cluster, are linked to the anchor of the cluster that
+    most samples have an edge to. A cluster without an anchor stays without edges.
+    """
+    uses = rows.sum(_anchor_uses)
+    parts = rows.reduce(_anchor_parts, _join_parts)
+    order = np.lexsort((-uses, rule.labels))
+    first = np.searchsorted(rule.labels[order], np.arange(rule.n_clusters))
+    has_anchor = np.isin(np.arange(rule.n_clusters), rule.labels)
+    hubs = np.where(has_anchor, order[np.minimum(first, len(order) - 1)], -1)
+    rows.keep(GRAPH.name, _link_strays, parts, hubs)
+
+
+def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
+    """Edges within the clusters, mean over the views; rows sum to 1, or to 0 where no edge stays within."""
+    anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
+    for factor, (start, stop) in zip(rule.view_weights, graphs, strict=True):
+        weights[:, start:stop] *= factor
+    edges = _edges_within(anchors, weights, block[LABELS.name], np.append(rule.labels, -1))
+    return sp.csr_array(edges, shape=(len(anchors), rule.lists.n_anchors))
+
+
+@njit(nogil=True, cache=True)
+def _edges_within(
+    anchors: np.ndarray, weights: np.ndarray, labels: np.ndarray, anchor_labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, anchors in ascending order and starts of the rows; edges to the same anchor are added up."""
+    n, width = anchors.shape
+    data, columns = np.empty(n * width), np.empty(n * width, dtype=np.int32)
+    starts = np.zeros(n + 1, dtype=np.int32)
+    support = np.zeros(anchor_labels.size)
+    count = 0
+    for i in range(n):
+        first, total = count, 0.0
+        for j in range(width):
+            anchor = anchors[i, j]
+            if weights[i, j] > 0.0 and anchor_labels[anchor] == labels[i]:
+                if support[anchor] == 0.0:
+                    columns[count] = anchor
+                    count += 1
+                support[anchor] += weights[i, j]
+                total += weights[i, j]
+        columns[first:count].sort()
+        for e in range(first, count):
+            data[e] = support[columns[e]] / total
+            support[columns[e]] = 0.0
+        starts[i + 1] = count
+    return data[:count].copy(), columns[:count].copy(), starts
+
+
+def _cluster_masses(block: Block, rule: GraphRule, units: float) -> np.ndarray:
+    anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
+    masses = np.zeros((len(graphs), rule.n_clusters, rule.n_clusters))
+    for mass, (start, stop) in zip(masses, graphs, strict=True):
+        _add_masses(anchors, weights, start, stop, block[LABELS.name], rule.labels, units, mass)
+    return masses
+
+
+@njit(nogil=True, cache=True)
+def _add_masses(
+    anchors: np.ndarray,
+    weights: np.ndarray,
+    start: int,
+    stop: int,
+    labels: np.ndarray,
+    anchor_labels: np.ndarray,
+    units: float,
+    mass: np.ndarray,
+) -> None:
+    """Add the weights in columns ``start`` to ``stop``, in whole units, to the mass between clusters."""
+    for i in range(anchors.shape[0]):
+        for j in range(start, stop):
+            if anchors[i, j] < anchor_labels.size:  # the neutral anchor belongs to no cluster
+                mass[labels[i], anchor_labels[anchors[i, j]]] += np.rint(weights[i, j] * units)
+
+
+def _anchor_uses(block: Block) -> np.ndarray:
+    graph = block[GRAPH.name]
+    return np.bincount(graph.indices, minlength=graph.shape[1])
+
+
+def _anchor_parts(block: Block) -> np.ndarray:
+    """For every anchor the first one of its part: anchors that samples have edges to together."""
+    graph = block[GRAPH.name]
+    filled = np.flatnonzero(np.diff(graph.indptr))
+    first = graph.indices[graph.indptr[filled]]
+    edges = (np.repeat(first, np.diff(graph.indptr)[filled]), graph.indices)
+    return _parts(*edges, graph.shape[1])
+
+
+def _join_parts(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the join of two partitions."""
+    each = np.arange(len(one))
+    return _parts(np.concatenate([each, each]), np.concatenate([one, other]), len(one))
+
+
+def _parts(tail: np.ndarray, head: np.ndarray, size: int) -> np.ndarray:
+    edges = sp.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(size, size))
+    _, labels = connected_components(edges, directed=False)
+    return np.unique(labels, return_index=True)[1][labels]
+
+
+def _link_strays(block: Block, parts: np.ndarray, hubs: np.ndarray) -> sp.csr_array:
+    graph, hub = block[GRAPH.name], hubs[block[LABELS.name]]
+    sizes = np.diff(graph.indptr)
+    part = np.full(len(sizes), -1)
+    part[sizes > 0] = parts[graph.indices[graph.indptr[:-1][sizes > 0]]]
+    link = np.flatnonzero((part != parts[hub]) & (hub >= 0))
+    if not link.size:
+        return graph
+    weight = 1.0 / np.maximum(sizes[link], 1)
+    linked = sp.csr_array(graph + sp.coo_array((weight, (link, hub[link])), shape=graph.shape))
+    totals = np.asarray(linked.sum(axis=1)).ravel()
+    linked = sp.csr_array(sp.diags_array(1.0 / np.where(totals > 0, totals, 1.0)) @ linked)
+    return linked.astype(graph.dtype, copy=False)
+
+
+def split_clusters(labels: np.ndarray, twin: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return exactly ``n_clusters`` labels: while there are fewer, the largest cluster loses its first sample.
+
+    ``twin`` is the first sample with the same content: equal samples stay together.
+    """
+    found = np.unique(labels)
+    if len(found) == n_clusters:
+        return labels
+    warn_user(
+        f"Only {len(found)} of n_clusters={n_clusters} clusters can be told apart; single samples were split off.",
+        ConvergenceWarning,
+    )
+    labels = np.searchsorted(found, labels)
+    for new in range(len(found), n_clusters):
+        distinct = np.unique(twin)
+        sizes = np.bincount(labels[distinct], minlength=new)
+        first = distinct[labels[distinct] == np.argmax(sizes)][0]
+        labels[twin == first] = new
+    return labels
+
+
+def labels_of_clusters(clusters: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the label of each cluster of the consensus: that of most of its samples, or a free one if it has none.
+
+    A cluster has two labels if samples were split off from it.
+    """
+    counts = np.zeros((n_clusters, n_clusters), dtype=np.int64)
+    np.add.at(counts, (clusters, labels), 1)
+    label_of = counts.argmax(axis=1)
+    empty = counts.sum(axis=1) == 0
+    label_of[empty] = np.setdiff1d(np.arange(n_clusters), label_of[~empty])[: empty.sum()]
+    return label_of
+
+
+def number_clusters(rows: Rows, n_clusters: int) -> np.ndarray:
+    """Number the clusters by their first row; return the number of each."""
+    first = rows.reduce(_first_rows, np.minimum, n_clusters)
+    label_of = np.argsort(np.argsort(first))
+    rows.keep(LABELS.name, _renamed, label_of)
+    found = int((first < rows.n_rows).sum())
+    if found < n_clusters:
+        warn_user(
+            f"Only {found} of n_clusters={n_clusters} clusters can be told apart; there are no samples in the others.",
+            ConvergenceWarning,
+        )
+    return label_of
+
+
+def _first_rows(block: Block, n_clusters: int) -> np.ndarray:
+    labels, positions = np.unique(block[LABELS.name], return_index=True)
+    first = np.full(n_clusters, np.iinfo(np.int64).max)
+    first[labels] = block[ROWS.name].start + positions
+    return first
+
+
+def _renamed(block: Block, label_of: np.ndarray) -> np.ndarray:
+    return label_of[block[LABELS.name]]
+
+
+def take_graph(rows: Rows) -> sp.csr_array:
+    """Return the graph of all rows, which the blocks then no longer hold: memory is needed once, and not twice."""
+    blocks = rows.map(_graph)
+    rows.drop(GRAPH.name)
+    shape = (rows.n_rows, blocks[0].shape[1])
+    sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    data = np.empty(starts[-1], dtype=blocks[0].data.dtype)
+    indices = np.empty(starts[-1], dtype=blocks[0].indices.dtype)
+    filled = starts[-1]
+    while blocks:
+        block = blocks.pop()
+        filled -= block.nnz
+        data[filled : filled + block.nnz] = block.data
+        indices[filled : filled + block.nnz] = block.indices
+    small = starts[-1] <= np.iinfo(np.int32).max
+    return sp.csr_array((data, indices, starts.astype(np.int32) if small else starts), shape=shape)
+
+
+def _graph(block: Block) -> sp.csr_array:
+    return block[GRAPH.name]

@@ -1,0 +1,293 @@
+"""One member of the ensemble: what it draws, its graph, its clusters.
+
+A *member* draws two thirds or more of the views, half to three quarters of the anchor pool, a number of neighbours k
+and a number of clusters K' >= K. It maximises ``tr(UᵀWQ)`` over orthonormal U and Q through the m x m Gram matrix
+(exactly but for a tolerance of 1e-3), scales the rows of U to length 1 and minimises ``Σ_i min_c |u_i - z_c|²`` over K'
+centres z (k-means: a local minimum).
+
+====  =================================================================================================
+n     samples; m anchors of a member, drawn from a pool of M samples; V views; K clusters; R members
+C_v   graph of view v, n x m: k CAN weights per row, ``min Σ_j d_ij c_ij + γ_i|c_i|²`` on the simplex, in closed form
+C     the edges that the dense C_v support together, if the type of graph asks for it; D ``= diag(Cᵀ1)``
+W     ``Σ_v C_v D_v^-½``, with ``C D^-½`` in place of each dense view; U, Q its leading singular vectors
+====  =================================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from manyview.engines import Block, Rows
+from manyview.ensemble.columns import DISTANCE, MEMBER_EMBEDDING, MEMBER_LABELS, NEAREST, units_in_one
+from manyview.ensemble.edges import (
+    abstain,
+    add_degrees,
+    balance_rows,
+    best_supported,
+    both_triangles,
+    edge_gram,
+    edge_product,
+    scale_anchors,
+    view_edges,
+)
+from manyview.ensemble.kmeans import assign, kmeans, kmeans_rows, nearest_centre, unit_rows
+from manyview.exceptions import ViewsError
+from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
+
+# Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class GraphType:
+    """A type of graph. Ranges are (lowest, highest), and every member draws from them anew, on a logarithmic scale.
+
+    ``n_neighbors`` is the number of anchors that a sample is compared with in each view, at most ``reach`` times the
+    anchors of a cluster. With ``choosiness``, the number of those for each one that is kept, dense views keep only the
+    edges that they support together; without, they are added up, as views of counts always are.
+    """
+
+    name: str
+    n_neighbors: tuple[int, int]
+    reach: float
+    choosiness: tuple[float, float] | None
+
+
+# Local graphs follow clusters that are small or of odd shapes, broad ones average out noise.
+GRAPH_TYPES = (GraphType("local", (5, 15), 1.0, None), GraphType("broad", (20, 60), 3.0, (1.0, 4.0)))
+
+
+def graph_types(n_neighbors: Any) -> tuple[GraphType, ...]:
+    """Return the types of graphs to try: the default ones, or those with the user's range of neighbours."""
+    if isinstance(n_neighbors, str):
+        return GRAPH_TYPES
+    pair: list[Any] = [n_neighbors] * 2 if isinstance(n_neighbors, Integral) else list(n_neighbors)
+    if len(pair) != 2 or not all(isinstance(k, Integral) for k in pair) or not 1 <= pair[0] <= pair[1]:
+        raise ViewsError(f"n_neighbors: expected 'auto', an int or a pair 1 <= low <= high, got {n_neighbors!r}.")
+    return tuple(replace(each, n_neighbors=(int(pair[0]), int(pair[1]))) for each in GRAPH_TYPES)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the ensemble is made of: ``n_members`` of the best type of graph, after ``n_tries`` of each."""
+
+    n_clusters: int
+    n_members: int = 48
+    n_tries: int = 16
+    graph_types: tuple[GraphType, ...] = GRAPH_TYPES
+    anchor_share: tuple[float, float] = (0.5, 0.75)
+    view_share: float = 2 / 3
+    more_clusters: float = 1.2
+    weight_power: float = 4.0
+    n_starts: int = 10
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What the neighbour lists of all rows have in common.
+
+    ``n_anchors`` is the size of the pool. ``far`` is, per view, the distance at which similarity ends. ``patterns``
+    holds the combinations of views that samples have, each once; None if every sample has all views.
+    """
+
+    n_anchors: int
+    far: tuple[float, ...]
+    patterns: np.ndarray | None = None
+
+    def cover(self, views: np.ndarray) -> bool:
+        """Return whether every sample has one of these views."""
+        return self.patterns is None or bool(self.patterns[:, views].any(axis=1).all())
+
+
+def _not_yet() -> np.ndarray:
+    return np.empty((0, 0))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member: what it has drawn, and, once it is fitted, how it embeds a row and where its centres are.
+
+    ``n_kept`` is the number of edges that dense views share; 0 if they are added up. A row is embedded by its edges,
+    scaled per graph and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
+    """
+
+    index: int
+    graph_type: str
+    views: tuple[int, ...]
+    anchors: np.ndarray
+    n_neighbors: int
+    n_kept: int
+    n_clusters: int
+    seed: int
+    scale: np.ndarray = field(default_factory=_not_yet)
+    vectors: np.ndarray = field(default_factory=_not_yet)
+    centres: np.ndarray = field(default_factory=_not_yet)
+
+    @property
+    def labels(self) -> str:
+        """The column of its labels."""
+        return MEMBER_LABELS.of(self.graph_type, self.index)
+
+
+def draw_member(settings: Settings, graph_type: GraphType, lists: Lists, index: int) -> Member:
+    """Draw views, anchors, k and K' of a member; the same for the same index, however many members there are.
+
+    Views are the same for every type of graph, and where the pool is large also anchors and K', for a fair comparison.
+    Views are added until each sample has one of them.
+    """
+    s, n_views = settings, len(lists.far)
+    rng = np.random.default_rng([s.seed, index])
+    n_drawn = rng.integers(int(np.ceil(s.view_share * n_views - 1e-9)), n_views + 1)
+    shuffled = rng.permutation(n_views)
+    while not lists.cover(shuffled[:n_drawn]):
+        n_drawn += 1
+    views = np.sort(shuffled[:n_drawn])
+    k = round(_draw_log(graph_type.n_neighbors, rng))
+    choosiness = _draw_log(graph_type.choosiness or (1.0, 1.0), rng)
+    pool = lists.n_anchors
+    n_anchors = min(pool, max(int(rng.uniform(*s.anchor_share) * pool), 10 * s.n_clusters, 3 * k))
+    k = max(1, min(k, max(4, int(graph_type.reach * n_anchors / s.n_clusters)), n_anchors - 1))
+    anchors = np.sort(rng.choice(pool, n_anchors, replace=False))
+    n_kept = max(3, round(k / choosiness)) if graph_type.choosiness else 0
+    most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2 * (s.more_clusters > 1))
+    n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
+    seed = int(rng.integers(2**62))
+    return Member(index, graph_type.name, tuple(map(int, views)), anchors, k, min(n_kept, k), n_clusters, seed)
+
+
+def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
+    low, high = limits
+    return float(low * (high / low) ** rng.random())
+
+
+def fit_member(rows: Rows, lists: Lists, member: Member) -> Member:
+    """Cluster the rows by the leading vectors of the member's graph; they keep its labels."""
+    values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters)
+    project = np.ascontiguousarray(vectors / values)
+    embedding = MEMBER_EMBEDDING.of(member.graph_type, member.index)
+    rows.keep(embedding, _embed, lists, member, scale, project)
+    centres = start_centres(vectors, volumes, member.n_clusters, np.random.default_rng(member.seed))
+    centres, _, _ = kmeans_rows(rows, embedding, centres, rows.n_rows)
+    rows.keep(member.labels, assign, embedding, centres)
+    rows.drop(embedding)
+    return replace(member, scale=scale, vectors=project, centres=centres)
+
+
+def member_spectrum(
+    rows: Rows, lists: Lists, member: Member, n_vectors: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Compute the spectrum of the member's W, to a tolerance of 1e-3, from its Gram matrix.
+
+    Returns
+    -------
+    values, vectors : ndarrays of shapes (n_vectors,) and (m + 1, n_vectors)
+        Leading singular values of W and right vectors.
+    scale : ndarray of shape (n_graphs, m + 1)
+        What the anchors of each graph are multiplied by in W.
+    volumes : ndarray of shape (m + 1,)
+        ``diag(WᵀW)``.
+    """
+    units = units_in_one(rows.n_rows)  # the edges of a row in a graph sum to 1 at most
+    degrees = rows.sum(_degrees, lists, member, units) / units
+    scale = inverse_sqrt(degrees) * graph_weights(lists, member)[:, None]
+    units = units_in_one(_largest_entry(lists, member))
+    lower = rows.sum(_gram, lists, member, scale, units)
+    gram = both_triangles(lower, units)  # in single precision: digits enough for the tolerance, and twice as fast
+    squares, vectors = leading_eigenvectors(
+        lambda block: (gram @ block.astype(np.float32)).astype(float), len(gram), n_vectors, tol=_TOLERANCE
+    )
+    values = np.sqrt(np.maximum(squares, 1e-12 * max(float(squares[0]), 1e-300)))
+    return values, vectors, scale, lower.diagonal() / units
+
+
+def start_centres(vectors: np.ndarray, volumes: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Return centres to start k-means on the rows from: those of the anchors, which are few."""
+    anchors = unit_rows(vectors[:, :n_clusters])
+    used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
+    return kmeans(anchors[used], volumes[used], n_clusters, rng)
+
+
+def _largest_entry(lists: Lists, member: Member) -> float:
+    """Return a bound on the entries of ``WᵀW``.
+
+    ``W = B Σ_g f_g C_g D_g^-½``, where graph g counts f_g times, rows of C_g sum to 1 at most and its columns to D_g at
+    most, so that the norm of each ``C_g D_g^-½`` is at most 1. Rows of samples with missing views are multiplied by B,
+    at most ``Σf`` over the smallest f, which is at least 1. The entries are those of a positive semi-definite matrix:
+    none is larger than its norm, the square of that of W.
+    """
+    total = graph_weights(lists, member).sum()
+    return float(total**2 if lists.patterns is None else total**4)
+
+
+def member_labels(block: Block, lists: Lists, member: Member) -> np.ndarray:
+    """Return the clusters of a block's rows, fitted or new; -1 for rows without edges, which do not vote."""
+    anchors, weights = fused_edges(block, lists, member, member.scale)
+    labels = nearest_centre(unit_rows(edge_product(anchors, weights, member.vectors)), member.centres)
+    abstain(weights, labels)
+    return labels
+
+
+def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
+    """Return anchors, weights, and the columns of each graph that is added up: see :func:`graph_weights`."""
+    dense = [v for v in member.views if member.n_kept and np.isinf(lists.far[v])]
+    single = [v for v in member.views if v not in dense]
+    width, kept = member.n_neighbors + 1, member.n_kept + 1 if dense else 0
+    anchors, weights = _view_edges(block, lists, member, single)
+    if dense:
+        shared, support = _view_edges(block, lists, member, dense)
+        best_supported(shared, support, member.n_kept, len(member.anchors))
+        anchors, weights = np.hstack([shared[:, :kept], anchors]), np.hstack([support[:, :kept], weights])
+    graphs = [(0, kept)] if dense else []
+    graphs += [(kept + i * width, kept + (i + 1) * width) for i in range(len(single))]
+    return anchors, weights, graphs
+
+
+def graph_weights(lists: Lists, member: Member) -> np.ndarray:
+    """Return how often each graph counts: the one that the dense views share as often as there are such views."""
+    n_dense = sum(bool(member.n_kept) and np.isinf(lists.far[v]) for v in member.views)
+    return np.array([n_dense] * bool(n_dense) + [1] * (len(member.views) - n_dense), dtype=float)
+
+
+def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges of several views, side by side."""
+    k = member.n_neighbors
+    position = np.full(lists.n_anchors, -1, dtype=np.int32)
+    position[member.anchors] = np.arange(len(member.anchors))
+    shape = (len(block[NEAREST.of(0)]), (k + 1) * len(views))
+    anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
+    for i, v in enumerate(views):
+        near, distance = block[NEAREST.of(v)], block[DISTANCE.of(v)]
+        view_edges(near, distance, position, k, lists.far[v], anchors, weights, i * (k + 1))
+    return anchors, weights
+
+
+def _degrees(block: Block, lists: Lists, member: Member, units: float) -> np.ndarray:
+    anchors, weights, graphs = member_edges(block, lists, member)
+    degrees = np.zeros((len(graphs), len(member.anchors) + 1))
+    for degree, (start, stop) in zip(degrees, graphs, strict=True):
+        add_degrees(anchors, weights, start, stop, units, degree)
+    return degrees
+
+
+def fused_edges(block: Block, lists: Lists, member: Member, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return anchors and weights of W."""
+    anchors, weights, graphs = member_edges(block, lists, member)
+    if lists.patterns is not None:
+        starts = np.array([start for start, _ in graphs] + [graphs[-1][1]])
+        balance_rows(weights, starts, graph_weights(lists, member))
+    for factors, (start, stop) in zip(scale, graphs, strict=True):
+        scale_anchors(anchors, weights, start, stop, factors)
+    return anchors, weights
+
+
+def _gram(block: Block, lists: Lists, member: Member, scale: np.ndarray, units: float) -> np.ndarray:
+    return edge_gram(*fused_edges(block, lists, member, scale), len(member.anchors) + 1, units)
+
+
+def _embed(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return unit_rows(edge_product(*fused_edges(block, lists, member, scale), vectors))

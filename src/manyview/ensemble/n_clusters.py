@@ -1,0 +1,278 @@
+"""The number of clusters: what is measured by :mod:`manyview.ensemble.gaps`, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from manyview._utils.machine import one_thread
+from manyview._utils.progress import Step, tell
+from manyview.engines import LocalRows
+from manyview.ensemble.anchors import (
+    ScaledView,
+    choose_anchors,
+    make_pool,
+    neighbour_lists,
+    pool_size,
+    scale_views,
+    scaling_names,
+)
+from manyview.ensemble.gaps import Curve, mean_curve, measure, settings_for
+from manyview.ensemble.members import Settings
+from manyview.exceptions import ViewsError
+from manyview.graphs import canonical_order
+from manyview.graphs.canonical import check_n_clusters
+from manyview.graphs.reference import without_clusters
+from manyview.views import Views, check_views
+from manyview.views.checks import keep_rows
+
+# More samples than this are not looked at: they make the answer slower, not better.
+_MOST_ROWS = 5000
+# The range that is tried by default ends here, or where clusters would have fewer samples than this.
+_MOST_CLUSTERS = 20
+_CLUSTER_ROWS = 5
+# Data without clusters to compare with: one alone has gaps of its own by chance.
+_REFERENCES = 3
+# It does if the drop there is so many times the one of the best choice and the largest of the reference.
+_BEYOND = 1.5
+# A number is sure if no other one has more than this share of its score, and its strength is so many times the largest
+# of the reference. Others with more than this share of the score are candidates.
+_RIVAL = 0.4
+_CLEARLY = 2.5
+_MOST_CANDIDATES = 5
+
+
+@dataclass(frozen=True)
+class ClusterCountSuggestion:
+    """What :func:`manyview.suggest_n_clusters` found. Printing it gives the verdict and the curve.
+
+    Parameters
+    ----------
+    n_clusters : int
+        The best guess.
+    sure : bool
+        Whether the evidence is clear. If not, look at the candidates, and do not take the guess for more than it is.
+    candidates : tuple of int
+        Numbers that the evidence speaks for, best first; only ``n_clusters`` if it is sure.
+    reason : str
+        Why, in words and numbers.
+    curve : dict of str to ndarray
+        ``n_clusters``, and for each of them ``eigengap`` (of the consensus), ``graph_eigengap`` (mean over the graphs),
+        ``stability`` and ``score``; and the mean of both eigengaps of data without clusters,
+        ``reference_eigengap`` and ``reference_graph_eigengap``.
+    """
+
+    n_clusters: int
+    sure: bool
+    candidates: tuple[int, ...]
+    reason: str
+    curve: dict[str, np.ndarray]
+
+    def __str__(self) -> str:
+        lines = [self.reason, "", "          eigengap of consensus  eigengap of graphs"]
+        lines.append("clusters    data    reference    data   reference  stability   score")
+        columns = ("eigengap", "reference_eigengap", "graph_eigengap", "reference_graph_eigengap", "stability", "score")
+        for i, k in enumerate(self.curve["n_clusters"]):
+            consensus, its_reference, graphs, their_reference, stability, score = (self.curve[c][i] for c in columns)
+            mark = " <-" if k == self.n_clusters else " ?" if k in self.candidates else ""
+            lines.append(
+                f"{k:8d}  {consensus:6.3f}  {its_reference:11.3f}  {graphs:6.3f}  {their_reference:10.3f}"
+                f"  {stability:9.2f}  {score:6.3f}{mark}"
+            )
+        return "\n".join(lines)
+
+
+def suggest_n_clusters(
+    views: Any,
+    k_range: Sequence[int] | None = None,
+    *,
+    scaling: str | Sequence[str] | Mapping[str, str] = "auto",
+    view_sizes: int | Sequence[int] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> ClusterCountSuggestion:
+    """Suggest a number of clusters, or say that the evidence is weak.
+
+    An ensemble of graphs like that of :class:`GraphEnsemble` is made, each with other views, anchors and neighbours.
+    For every number K it is measured how far the spectrum drops after K values (*eigengap*), in the graphs and in the
+    consensus of their cuts, and how well cuts into K clusters agree (*stability*). The same is done, three times, with
+    data of the same spread that have no clusters. A number is suggested when its eigengaps exceed those of such data,
+    and no other number comes near it.
+
+    The answer does not depend on the order of samples or views. Of more than 5,000 samples, 5,000 are used.
+
+    Parameters
+    ----------
+    views : Views, list or dict of arrays, or one array with ``view_sizes``
+        Each of shape (n_samples, n_features_v); see :func:`manyview.check_views`.
+    k_range : sequence of int, optional
+        Numbers to choose from, all at least 2. Default: 2 to 20, but at least five samples per cluster.
+    scaling : str, sequence or dict, default="auto"
+        As of :class:`GraphEnsemble`.
+    view_sizes : int or sequence of int, optional
+        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    random_state : int, RandomState or None, default=None
+        For what the graphs draw. An int makes the result reproducible, bit by bit.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result does not depend on it.
+    verbose : bool, default=False
+        Print what is being done.
+
+    Returns
+    -------
+    ClusterCountSuggestion
+        ``n_clusters``, ``sure``, ``candidates``, ``reason`` and ``curve``.
+
+    Examples
+    --------
+    >>> from manyview.cluster import suggest_n_clusters
+    >>> from manyview.datasets import make_multiview
+    >>> views = make_multiview(200, n_clusters=4, random_state=0)
+    >>> found = suggest_n_clusters(views, random_state=0)
+    >>> found.n_clusters, found.sure
+    (4, True)
+    """
+    checked = check_views(views, view_sizes=view_sizes)
+    numbers = _check_range(k_range, checked)
+    wanted = scaling_names([scaling] * len(checked) if isinstance(scaling, str) else scaling, checked)
+    seed = int(check_random_state(random_state).randint(2**31))
+    with one_thread():  # more threads add up in another order; see the estimators' base class
+        scaled, twin = _prepare(checked, wanted, seed)
+        settings = settings_for(numbers, len(twin), seed)
+        curves = []
+        for i in range(1 + _REFERENCES):
+            tell(Step("suggest_n_clusters", i, 1 + _REFERENCES, "fits"))
+            what = f"reference {i} of {_REFERENCES}" if i else "data"
+            measured, equal = (_reference(scaled, seed, i), np.arange(len(twin))) if i else (scaled, twin)
+            curves.append(_measure(measured, equal, settings, numbers, n_jobs))
+            if verbose:
+                print(f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters", flush=True)
+        tell(Step("suggest_n_clusters", 1 + _REFERENCES, 1 + _REFERENCES, "fits"))
+    data, *references = curves
+    return _suggestion(decide(numbers, data, references), numbers, data, mean_curve(references))
+
+
+def _check_range(k_range: Any, views: Views) -> tuple[int, ...]:
+    """The numbers to choose from, ascending."""
+    if k_range is None:
+        return tuple(range(2, max(2, min(_MOST_CLUSTERS, views.n_samples // _CLUSTER_ROWS)) + 1))
+    if isinstance(k_range, str | Mapping) or not np.iterable(k_range):
+        raise ViewsError(f"k_range: expected several whole numbers, for example range(2, 11), got {k_range!r}.")
+    given = list(k_range)
+    for k in given:
+        if not isinstance(k, Integral) or isinstance(k, bool):
+            raise ViewsError(f"k_range: expected whole numbers, got {k!r}.")
+        if k < 2:
+            raise ViewsError(
+                f"k_range: expected numbers of at least 2, got {k}. If there are no clusters at all, the answer is "
+                "sure=False, so 1 need not be among the choices."
+            )
+    if not given:
+        raise ViewsError("k_range: expected at least one number, got none.")
+    numbers = tuple(sorted({int(k) for k in given}))
+    if numbers[-1] > views.n_samples:
+        raise ViewsError(f"k_range: {numbers[-1]} is more than there are samples: n_samples={views.n_samples}.")
+    check_n_clusters(views, numbers[-1])
+    return numbers
+
+
+def _prepare(views: Views, wanted: list[str], seed: int) -> tuple[list[ScaledView], np.ndarray]:
+    """The views in canonical order, scaled, and which samples are equal; not of too many samples."""
+    order = canonical_order(views.arrays, wanted, views.present)
+    if views.n_samples > _MOST_ROWS:
+        places = np.random.default_rng([seed, 2]).choice(views.n_samples, _MOST_ROWS, replace=False)
+        views = views.take(order.rows[np.sort(places)])
+        order = canonical_order(views.arrays, wanted, views.present)
+    return scale_views(views, wanted, order), order.twin
+
+
+def _reference(scaled: Sequence[ScaledView], seed: int, index: int) -> list[ScaledView]:
+    """Views without clusters, in which the same samples lack the same views."""
+    made = without_clusters([view.values for view in scaled], np.random.default_rng([seed, 3, index]))
+    return [replace(view, values=keep_rows(values, view.present)) for view, values in zip(scaled, made, strict=True)]
+
+
+def _measure(
+    scaled: Sequence[ScaledView],
+    twin: np.ndarray,
+    settings: Settings,
+    numbers: Sequence[int],
+    n_threads: int | None,
+) -> Curve:
+    """Eigengaps and stability of every number of clusters."""
+    anchors = choose_anchors(scaled, pool_size(len(twin), settings.n_clusters), settings.seed)
+    pool = make_pool(scaled, anchors, settings.graph_types, n_threads)
+    lists = {name: column[twin] for name, column in neighbour_lists(scaled, pool.views, n_threads).items()}
+    return measure(LocalRows(lists, n_threads), pool.lists, settings, numbers)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The best number, whether it is sure, the candidates (best first), why, and the score of every number."""
+
+    n_clusters: int
+    sure: bool
+    candidates: tuple[int, ...]
+    reason: str
+    scores: np.ndarray
+
+
+def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) -> Verdict:
+    """Choose among the numbers, or say what is in the way."""
+    numbers = np.array(n_clusters)
+    reference = mean_curve(references)
+    in_graphs = np.maximum(data.graph_gap - reference.graph_gap, 0.0)
+    in_consensus = np.maximum(data.consensus_gap - reference.consensus_gap, 0.0)
+    scores = np.sqrt(in_graphs[numbers - 1] * in_consensus) * data.stability
+    ranking = np.lexsort((-data.consensus_gap, -scores))
+    best = ranking[0]
+    number = int(numbers[best])
+    strongest = np.mean([one.strength(numbers).max() for one in references])
+    clearly = data.strength(numbers)[best] / max(strongest, 1e-12)
+    rivals = [int(numbers[i]) for i in ranking[1:_MOST_CANDIDATES] if scores[i] > _RIVAL * scores[best]]
+    others = np.setdiff1d(np.arange(2, len(in_graphs) + 1), numbers)
+    elsewhere = int(others[np.argmax(in_graphs[others - 1])]) if len(others) else number
+
+    seen = (
+        f"the spectrum drops by {data.graph_gap[number - 1]:.3f} in the graphs and by {data.consensus_gap[best]:.2f} "
+        f"in their consensus after {number} values, and cuts into {number} agree with an adjusted Rand index of "
+        f"{data.stability[best]:.2f}"
+    )
+    compared = f"together {clearly:.1f} times what data of the same spread without clusters show at most"
+    if in_graphs[elsewhere - 1] > _BEYOND * max(in_graphs[number - 1], reference.graph_gap[1:].max()):
+        doubt = (
+            f"Unsure: the spectrum of the graphs drops most after {elsewhere} values, and {elsewhere} is not a choice"
+        )
+    elif clearly < _CLEARLY:
+        doubt = f"No number of clusters stands out: {seen}, but that is {compared}"
+    elif rivals:
+        doubt = f"Unsure: {seen}, {compared}, but there is also evidence for {_listed(rivals)}"
+    else:
+        return Verdict(number, True, (number,), f"{number} clusters: {seen}, {compared}.", scores)
+    candidates = (number, *(rivals or [int(numbers[i]) for i in ranking[1:2]]))
+    return Verdict(number, False, candidates, f"{doubt}. Candidates: {_listed(candidates)}.", scores)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _suggestion(verdict: Verdict, numbers: Sequence[int], data: Curve, of_reference: Curve) -> ClusterCountSuggestion:
+    at = np.array(numbers) - 1
+    curve = {
+        "n_clusters": np.array(numbers),
+        "eigengap": data.consensus_gap,
+        "reference_eigengap": of_reference.consensus_gap,
+        "graph_eigengap": data.graph_gap[at],
+        "reference_graph_eigengap": of_reference.graph_gap[at],
+        "stability": data.stability,
+        "score": verdict.scores,
+    }
+    return ClusterCountSuggestion(verdict.n_clusters, verdict.sure, verdict.candidates, verdict.reason, curve)

@@ -1,0 +1,181 @@
+"""The fitted model, and the clusters of samples that it was not fitted to, block by block.
+
+A new sample takes the way that the fitted ones took: its neighbour lists, its edges to each member's anchors, the
+member's embedding and the nearest centre there, then the consensus of these clusters. So a sample of the fit gets its
+own label again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from manyview._utils.imports import require
+from manyview.engines import BLOCK_ROWS, Block
+from manyview.ensemble.anchors import AnchoredViews, has_view, lists_of
+from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, VIEWS
+from manyview.ensemble.consensus import Consensus, vote_product, votes_for
+from manyview.ensemble.dask import as_dask, raw_block
+from manyview.ensemble.kmeans import nearest_centre, unit_rows
+from manyview.ensemble.members import Lists, Member, member_labels
+from manyview.ensemble.samples import checked, is_distributed, local_rows, precision
+from manyview.exceptions import ViewsError
+from manyview.views import Views
+from manyview.views.checks import check_new_views, match_fitted
+from manyview.views.container import is_lazy, is_table
+
+
+@dataclass(frozen=True)
+class Model:
+    """All that predicting takes; ``label_of`` is the label of each cluster of the consensus."""
+
+    views: AnchoredViews
+    lists: Lists
+    members: tuple[Member, ...]
+    consensus: Consensus
+    label_of: np.ndarray
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together, as those of a file may: compiled code trusts these indices."""
+        n_anchors = self.lists.n_anchors
+        for view in self.views.anchors:
+            _expect(len(view.positions) == view.values.shape[0], "a position for every anchor")
+            _expect(1 <= view.length <= len(view.positions), "lists no longer than there are anchors")
+            _expect(_within(view.positions, n_anchors), f"positions below {n_anchors}")
+        consensus, shares = self.consensus, self.consensus.shares
+        n_labels = len(self.label_of)
+        for member in self.members:
+            size = len(member.anchors) + 1
+            _expect(_within(member.anchors, n_anchors), f"anchors below {n_anchors}")
+            _expect(
+                0 <= member.n_kept <= member.n_neighbors and member.n_neighbors >= 1, "at most k edges that are kept"
+            )
+            _expect(member.scale.ndim == 2 and member.scale.shape[1] == size, f"scales of {size} anchors")
+            _expect(member.vectors.shape == (size, member.centres.shape[1]), f"vectors of {size} anchors")
+            _expect(len(member.centres) == member.n_clusters <= shares.shape[1], "a centre for every cluster")
+        n_clusters = sum(member.n_clusters for member in self.members)
+        _expect(consensus.project.shape == (n_clusters, consensus.centres.shape[1]), f"{n_clusters} clusters in all")
+        _expect(len(consensus.centres) == n_labels, f"{n_labels} centres")
+        _expect(shares.shape[::2] == (len(self.members), n_labels), f"shares of {n_labels} labels")
+
+
+def _expect(fits: bool, what: str) -> None:
+    if not fits:
+        raise ValueError(f"its parts do not fit together: expected {what}")
+
+
+def _within(indices: np.ndarray, stop: int) -> bool:
+    return bool(indices.dtype.kind == "i" and ((indices >= 0) & (indices < stop)).all())
+
+
+def predict(model: Model, views: Views, what: str, engine: str, n_jobs: int | None) -> Any:
+    """Return one of the columns labels, embedding and confidence of new samples, lazily where their views are lazy."""
+    if is_distributed(views, engine):
+        return _predict_lazily(model, views, what)
+    return np.concatenate(local_rows(views, n_jobs).map(_predict_block, model, what))
+
+
+def open_new_views(known: AnchoredViews, views: Any, view_sizes: Any, who: str) -> Views:
+    """Return the views of new samples in the order and by the names of the fitted ones, their values not checked."""
+    n_features = sum(known.n_features)
+    if view_sizes is not None and is_table(views) and views.shape[-1] != n_features:
+        # scikit-learn's own words, which its tools look for
+        raise ViewsError(f"X has {views.shape[-1]} features, but {who} is expecting {n_features} features as input.")
+    given = match_fitted(views, check_new_views(views, view_sizes=view_sizes), known.names, known.n_features)
+    if given.n_samples == 0:
+        raise ViewsError(f"views: {who} got no sample to place (n_samples=0); expected at least 1.")
+    return Views(given.arrays, given.names, given.sample_ids, present=given.present)
+
+
+def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:
+    """Return clusters, coordinates and confidence of rows with neighbour lists; -1 for rows that no member can assign.
+
+    Members that a row has no edges to do not vote, and the votes of the others count for them.
+    """
+    consensus = model.consensus
+    labels = np.column_stack([member_labels(block, model.lists, member) for member in model.members])
+    counts = [member.n_clusters for member in model.members]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    embedding = vote_product(labels, offsets, consensus.project)
+    voting = labels >= 0
+    share = np.where(voting, consensus.weights, 0.0).sum(axis=1) / consensus.weights.sum()
+    share[voting.all(axis=1)] = 1.0  # but for rounding, which would change the result of fitted rows
+    has_vote = share > 0
+    partly = has_vote & (share < 1)
+    embedding[partly] /= share[partly, None]
+    embedding = unit_rows(embedding) if consensus.directions else embedding
+    found = np.where(has_vote, nearest_centre(embedding, consensus.centres), -1).astype(np.int64)
+    votes = votes_for(found, labels, consensus.shares)
+    votes = np.divide(votes, share, out=np.zeros_like(votes), where=has_vote)
+    return {LABELS.name: found, EMBEDDING.name: embedding, CONFIDENCE.name: np.clip(votes, 0.0, 1.0)}
+
+
+def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> dict[str, np.ndarray]:
+    """Return labels, and in the precision of the views embedding and confidence, of samples with neighbour lists.
+
+    ``first_row`` is the number of the first sample, for the text of an error.
+    """
+    found = assign_rows(model, lists)
+    lost = np.flatnonzero(found[LABELS.name] < 0)
+    if lost.size:
+        names = [name for v, name in enumerate(views.names) if has_view(views, v)[lost[0]]]
+        raise ViewsError(
+            f"views: the sample in row {first_row + lost[0]} has {', '.join(names)} only, which no graph of this "
+            "model has drawn. Give more views of it, or fit with a larger n_members."
+        )
+    in_precision = {
+        name: found[name].astype(precision(views), copy=False) for name in (EMBEDDING.name, CONFIDENCE.name)
+    }
+    return {LABELS.name: model.label_of[found[LABELS.name]], **in_precision}
+
+
+def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the function returns for a block, called for parts of it that a processor's cache can hold."""
+    rows = block[ROWS.name]
+    if len(rows) <= BLOCK_ROWS:
+        return dict(function(block))
+    cuts = [slice(start, min(start + BLOCK_ROWS, len(rows))) for start in range(0, len(rows), BLOCK_ROWS)]
+    found = [function({VIEWS.name: block[VIEWS.name].take(cut), ROWS.name: rows[cut]}) for cut in cuts]
+    return {
+        name: sp.csr_array(sp.vstack([part[name] for part in found]))
+        if sp.issparse(found[0][name])
+        else np.concatenate([part[name] for part in found])
+        for name in found[0]
+    }
+
+
+def _predict_block(block: Block, model: Model, what: str) -> np.ndarray:
+    def one(part: Block) -> dict[str, Any]:
+        views = checked(part)
+        return {what: assign_samples(model, lists_of(views, model.views), views, part[ROWS.name].start)[what]}
+
+    return in_parts(block, one)[what]
+
+
+def _predict_lazily(model: Model, views: Views, what: str) -> Any:
+    """Return a Dask array of which nothing is computed yet; if no view is a Dask array, its values."""
+    dask = require("dask", extra="dask", purpose="Dask arrays")
+    array = require("dask.array", extra="dask", purpose="Dask arrays")
+    tables = as_dask(views)
+    lazy = [table for table in views.arrays if is_lazy(table)]
+    rows = (lazy or tables)[0].chunks[0]
+    shape = (model.consensus.centres.shape[1],) if what == EMBEDDING.name else ()
+    single = all(getattr(array, "dtype", None) == np.float32 for array in views.arrays)
+    like = np.empty((0, *shape), dtype=np.int64 if what == LABELS.name else np.float32 if single else np.float64)
+    sent, compute = dask.delayed(model, traverse=False), dask.delayed(_predict_chunk, pure=False)
+    parts, first = [], 0
+    cut = (table.rechunk({0: rows, 1: -1}).to_delayed().ravel() for table in tables)
+    for size, *chunks in zip(rows, *cut, strict=True):
+        found = compute(chunks, views.names, first, sent, what)
+        parts.append(array.from_delayed(found, (size, *like.shape[1:]), meta=like))
+        first += size
+    whole = array.concatenate(parts)
+    return whole if lazy else whole.compute()
+
+
+def _predict_chunk(chunks: list, names: Sequence[str], first_row: int, model: Model, what: str) -> np.ndarray:
+    return _predict_block(raw_block(names, chunks, first_row), model, what)
