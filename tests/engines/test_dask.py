@@ -162,9 +162,9 @@ def problem():
     return columns, lists, settings, rows.gather("labels"), rows.gather("embedding")
 
 
-def check_solved(rows, problem, on_step=None):
+def check_solved(rows, problem, on_consensus=None):
     _, lists, settings, labels, embedding = problem
-    learn(rows, lists, settings, on_step and (lambda *_: on_step()))
+    learn(rows, lists, settings, on_consensus)
     np.testing.assert_array_equal(rows.gather("labels"), labels)
     np.testing.assert_allclose(rows.gather("embedding"), embedding, atol=1e-6)
 
@@ -337,9 +337,9 @@ def test_workers_that_are_killed_in_a_fit_and_restarted_change_nothing(local_clu
     with local_cluster() as client:
         steps = []
 
-        def kill(step):
+        def kill(_, consensus):
             os.kill(client.run(os.getpid)[min(client.run(os.getpid))], signal.SIGKILL)
-            steps.append(step)
+            steps.append(consensus)
 
         check_solved(distribute(client, problem[0], 64), problem, kill)
         assert len(steps) == 3
@@ -349,7 +349,7 @@ def test_workers_that_are_killed_in_a_fit_and_restarted_change_nothing(local_clu
 def test_workers_that_are_killed_for_good(separate_cluster, table, problem):
     client, _, workers = separate_cluster(2)
 
-    def kill(step):
+    def kill(*_):
         workers[0].kill()
 
     check_solved(distribute(client, problem[0], 64), problem, kill)
