@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+from dataclasses import asdict
 from io import BytesIO
 from types import SimpleNamespace
 
@@ -16,11 +17,13 @@ import scipy.io
 import scipy.sparse as sp
 from jsonschema import Draft202012Validator
 
+from manyview._utils.text import plain
 from manyview.cli._choice import slug
 from manyview.cli._folder import write_graph, write_labels
 from manyview.cli.schemas import load_schema
-from manyview.cluster import GraphEnsemble, available_methods
+from manyview.cluster import GraphEnsemble, available_methods, suggest_n_clusters
 from manyview.datasets import make_multiview
+from manyview.graphs import SCALERS
 
 FEW = ("--set", "n_members=4")
 FILES = ["graph.npz", "labels.csv", "report.html", "result.json"]
@@ -157,6 +160,47 @@ def test_the_number_of_clusters_can_be_found(call, npz):
     assert result.stderr == f"manyview: -k auto takes 3. {found['suggestion']['reason']}\n"
     assert found["timings"]["suggest"] > 0
     assert "-k auto" in found["command"]
+
+
+@pytest.mark.filterwarnings("ignore::manyview.exceptions.ClusterCountWarning")
+@pytest.mark.parametrize("parameters", [{"scaling": "centered"}, {"scaling": "unit", "learn_on": 100}])
+def test_the_number_is_the_one_that_the_estimator_finds(call, folder, page, parameters):
+    views = make_multiview(160, n_clusters=3, n_views=2, random_state=0)
+    np.savez("data.npz", *views.arrays)
+    words = [word for name, value in parameters.items() for word in ("--set", f"{name}={value}")]
+    result = call("cluster", "data.npz", "-k", "auto", *words, *FEW, "--json")
+    found = done(result)
+    model = GraphEnsemble("auto", n_members=4, random_state=0, **parameters).fit(views)
+    assert found["suggestion"] == plain(asdict(model.suggestion_))
+    assert found["n_clusters"] == found["parameters"]["n_clusters"] == model.n_clusters_
+    assert pd.read_csv("manyview-output/labels.csv")["cluster"].tolist() == model.labels_.tolist()
+    assert result.stderr == f"manyview: -k auto takes {model.n_clusters_}. {model.suggestion_.reason}\n"
+    assert found["timings"]["suggest"] is None
+    assert page.made_of[0][0].n_clusters == model.n_clusters_  # audits do not look for it again
+
+
+def test_another_method_uses_the_scaling_to_find_the_number(call, npz, views):
+    found = done(call("cluster", npz, "-k", "auto", "-m", "amgl", "--set", "scaling=centered", "--json"))
+    suggestion = suggest_n_clusters(views, scaling="centered", random_state=0)
+    assert found["suggestion"] == plain(asdict(suggestion))
+
+
+@pytest.mark.parametrize("method", available_methods(), ids=lambda method: method.name)
+def test_suggest_n_clusters_knows_the_scalings_of_every_method(method):
+    rules = method.estimator._parameter_constraints.get("scaling", [])
+    for scaling in (name for rule in rules for name in getattr(rule, "options", ())):
+        assert scaling == "auto" or scaling in SCALERS
+
+
+@pytest.mark.parametrize("method", ["graph-ensemble", "smsc"])
+def test_weak_evidence_is_said_once(call, folder, method):
+    np.savez("data.npz", *make_multiview(80, n_views=0, n_noise_views=2, random_state=0).arrays)
+    few = FEW if method == "graph-ensemble" else ()
+    result = call("cluster", "data.npz", "-k", "auto", "--method", method, *few, "--json")
+    found = done(result)
+    assert found["suggestion"]["sure"] is False
+    assert not any(found["suggestion"]["reason"] in text for text in found["warnings"])
+    assert result.stderr.count(found["suggestion"]["reason"]) == 1
 
 
 @pytest.mark.parametrize("method", [slug(method.name) for method in available_methods()])

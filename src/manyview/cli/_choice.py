@@ -45,16 +45,27 @@ class Choice:
         int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Threads; all cores unless given.")
     ] = None
 
-    def estimator(self, n_clusters: int) -> Any:
-        """The estimator, not fitted."""
+    def estimator(self, n_clusters: int | str) -> Any:
+        """Make the estimator, not fitted."""
         found = find_method(self.method)
         known = inspect.signature(found.estimator).parameters
         common = {"random_state": self.seed, "n_jobs": self.jobs}
         return found.estimator(
             n_clusters,
             **{name: value for name, value in common.items() if name in known},
-            **parse_settings(self.settings, found),
+            **self.parameters,
         )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the method that ``--set`` gives."""
+        return parse_settings(self.settings, find_method(self.method))
+
+    @property
+    def takes_auto(self) -> bool:
+        """Whether the method itself can look for the number of clusters, ``n_clusters="auto"``."""
+        rules = find_method(self.method).estimator._parameter_constraints["n_clusters"]
+        return any(rule.is_satisfied_by(AUTO) for rule in rules)
 
     @property
     def words(self) -> list[str]:

@@ -17,9 +17,11 @@ from manyview.cli._choice import AUTO, Choice
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._folder import NAMES, write_answer
 from manyview.cli._output import check_folder
+from manyview.exceptions import ClusterCountWarning
 
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
+    from manyview.cluster import ClusterCountSuggestion
     from manyview.views import Views
 
 
@@ -61,22 +63,27 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
     from manyview.cli._progress import fit_progress
 
     timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
-    auto = job.n_clusters == AUTO
-    model = job.choice.estimator(2 if auto else int(job.n_clusters))
+    ask_first = job.n_clusters == AUTO and not job.choice.takes_auto
+    model = job.choice.estimator(2 if ask_first else job.n_clusters)
     model._validate_params()  # what is wrong with the command line is said before anything is read
     suggestion, audits = None, []
 
     with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore", ClusterCountWarning)  # _say_found says the same
         timings["start"] = _seconds_since_start()
         with _timed(timings, "read"):
             views = _checked(job.read(), model)
-        if auto:
+        if ask_first:
             with _timed(timings, "suggest"), fit_progress():
                 suggestion = _suggest(views, job.choice)
-            say(f"-k auto takes {suggestion.n_clusters}. {suggestion.reason}")
+            _say_found(suggestion)
             model.set_params(n_clusters=suggestion.n_clusters)
         with _timed(timings, "fit"), fit_progress():
             model.fit(views)
+        if model.n_clusters == AUTO:
+            suggestion = model.suggestion_
+            _say_found(suggestion)
+            model.set_params(n_clusters=model.n_clusters_)  # what the result states, and what audits compare with
         if job.with_audit:
             with _timed(timings, "audit"), fit_progress():
                 audits = _audit(model, views)
@@ -115,18 +122,26 @@ def _checked(views: Views, model: Any) -> Views:
             "view, or say how to cut the columns of this table into views, for example with --view-sizes 2.",
             param_hint="FILES",
         )
-    if model.n_clusters > views.n_samples:
+    n_clusters = 2 if model.n_clusters == AUTO else model.n_clusters  # auto finds no fewer
+    if n_clusters > views.n_samples:
         raise typer.BadParameter(
-            f"{model.n_clusters} clusters are more than there are samples, {views.n_samples}. Choose fewer.",
+            f"{n_clusters} clusters are more than there are samples, {views.n_samples}. Choose fewer.",
             param_hint="-k",
         )
     return check_views(views, keep_float32=True)
 
 
-def _suggest(views: Views, choice: Choice) -> Any:
+def _suggest(views: Views, choice: Choice) -> ClusterCountSuggestion:
+    """Look for the number of clusters for a method that cannot; a scaling that the user set holds here, too."""
     from manyview.cluster import suggest_n_clusters
 
-    return suggest_n_clusters(views, random_state=choice.seed, n_jobs=choice.jobs)
+    # Every scaling of a method is one of suggest_n_clusters; their defaults are not the same.
+    scaling = choice.parameters.get("scaling", AUTO)
+    return suggest_n_clusters(views, scaling=scaling, random_state=choice.seed, n_jobs=choice.jobs)
+
+
+def _say_found(suggestion: ClusterCountSuggestion) -> None:
+    say(f"-k auto takes {suggestion.n_clusters}. {suggestion.reason}")
 
 
 def _audit(model: Any, views: Views) -> list[AuditResult]:
