@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 import manyview.cli
 import manyview.experiments
+from manyview.cluster._registry import get_method
 from manyview.datasets import make_multiview
 from manyview.experiments import Outcome, Store, _worker
 from manyview.metrics import accuracy
@@ -76,7 +78,8 @@ class Refusing:
 def quick(monkeypatch):
     """Fits run in this process; what the runner was asked for is in the list that it gives."""
     calls = []
-    monkeypatch.setitem(_worker.METHODS, "MVGL", Refusing)
+    refusing = SimpleNamespace(estimator=Refusing)
+    monkeypatch.setattr(_worker, "get_method", lambda name: refusing if name == "MVGL" else get_method(name))
     monkeypatch.setattr(_worker, "_warm_up", lambda estimator: None)
 
     def run(spec, store, **options):

@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from manyview import Views
+from manyview.cluster._registry import get_method
 from manyview.datasets import make_multiview
 from manyview.experiments import _worker
 from manyview.experiments._messages import READY
@@ -44,7 +46,8 @@ class Told:
 
 @pytest.fixture
 def told(monkeypatch):
-    monkeypatch.setitem(_worker.METHODS, "Told", Told)
+    found = SimpleNamespace(estimator=Told)
+    monkeypatch.setattr(_worker, "get_method", lambda name: found if name == "Told" else get_method(name))
     monkeypatch.setattr(_worker, "_warm_up", lambda estimator: None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterable
@@ -22,9 +21,6 @@ ClustersOrAuto = Annotated[
     str,
     typer.Option("-k", "--clusters", metavar="K|auto", help="Number of clusters; auto finds one.", show_default=False),
 ]
-
-# The rest of the command line decides on these.
-_NOT_SET = ("n_clusters", "random_state", "n_jobs", "verbose", "view_sizes")
 
 
 @dataclass(frozen=True)
@@ -47,14 +43,9 @@ class Choice:
 
     def estimator(self, n_clusters: int | str) -> Any:
         """Make the estimator, not fitted."""
-        found = find_method(self.method)
-        known = inspect.signature(found.estimator).parameters
-        common = {"random_state": self.seed, "n_jobs": self.jobs}
-        return found.estimator(
-            n_clusters,
-            **{name: value for name, value in common.items() if name in known},
-            **self.parameters,
-        )
+        from manyview.cluster._registry import make_estimator
+
+        return make_estimator(find_method(self.method), n_clusters, self.seed, self.jobs, self.parameters)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -86,7 +77,10 @@ def slug(name: str) -> str:
 
 
 def find_method(name: str, hint: str = "--method") -> Method:
-    """The method that a user means: capitals, hyphens and underscores do not matter; ``hint`` is where it was typed."""
+    """Return the method that a user means, however its name is spelled; ``hint`` is where it was typed.
+
+    Capitals, hyphens and underscores do not matter.
+    """
     from manyview.cluster._registry import FORMER_NAMES, HOMES, get_method
 
     methods = {slug(known): known for known in HOMES}
@@ -116,13 +110,10 @@ def parse_n_clusters(text: str, *, may_be_auto: bool = False) -> int | str:
     return int(text)
 
 
-def settable(method: Method) -> list[str]:
-    """Parameters of a method that ``--set`` takes."""
-    return [name for name in inspect.signature(method.estimator).parameters if name not in _NOT_SET]
-
-
 def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
     """Parameters from ``NAME=VALUE``: numbers, true, false, null and lists as JSON has them, all else is text."""
+    from manyview.cluster._registry import settable
+
     known = settable(method)
     found: dict[str, Any] = {}
     for setting in settings:

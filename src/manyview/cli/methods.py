@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from manyview.cli._choice import find_method, settable, slug
+from manyview.cli._choice import find_method, slug
 from manyview.cli._output import AsJson, print_json, result_console
 from manyview.cli._text import printable
 
@@ -58,6 +58,8 @@ def describe_method(method: Method) -> dict[str, Any]:
 
 
 def _parameters(method: Method) -> list[dict[str, Any]]:
+    from manyview.cluster._registry import settable
+
     texts = parameter_texts(method.estimator.__doc__ or "")
     can_be_set = settable(method)
     found = []

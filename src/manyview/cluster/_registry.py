@@ -1,9 +1,12 @@
-"""The methods and their facts, for everything that goes over all of them: command line, experiments, tables."""
+"""The methods and their facts, found and made by name: for command line, experiments and tables."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
+from typing import Any
 
 from manyview.cluster._base import Facts, MultiViewClusterer
 
@@ -30,6 +33,9 @@ HOMES = {
 FORMER_NAMES = {"InvariantTBGL": "GraphEnsemble"}
 """Names that methods had before the first release: nothing goes by them, but errors say what became of them."""
 
+# Parameters that the command line and the runner of experiments give to every method.
+_GIVEN = ("n_clusters", "random_state", "n_jobs", "view_sizes", "verbose")
+
 
 @dataclass(frozen=True)
 class Method:
@@ -41,9 +47,24 @@ class Method:
 
 
 def get_method(name: str) -> Method:
-    """The method of this name, one of :data:`HOMES`."""
+    """Return the method of this name, one of :data:`HOMES`."""
     estimator: type[MultiViewClusterer] = getattr(import_module(f"manyview.cluster.{HOMES[name]}"), name)
     return Method(name, estimator, estimator.facts)
+
+
+def settable(method: Method) -> list[str]:
+    """Return the parameters of a method that users of the command line and of experiments may set."""
+    return [name for name in signature(method.estimator).parameters if name not in _GIVEN]
+
+
+def make_estimator(
+    method: Method, n_clusters: int | str, seed: int, n_jobs: int | None, parameters: Mapping[str, Any]
+) -> Any:
+    """Return the estimator, not fitted; a method without ``random_state`` or ``n_jobs`` does without them."""
+    known = signature(method.estimator).parameters
+    common = {name: value for name, value in (("random_state", seed), ("n_jobs", n_jobs)) if name in known}
+    make: Any = method.estimator  # each method has parameters of its own
+    return make(n_clusters, **common, **parameters)
 
 
 def available_methods() -> tuple[Method, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manyview.cluster import available_methods
+from manyview.cluster._registry import HOMES, get_method
 from manyview.experiments._model import FILE_ORDER, SHUFFLED, Cell, Part, Row
 from manyview.experiments._outcomes import Outcomes
 from manyview.experiments.statistics import ALPHA, holm, pairs_needed, sign_flip_test
@@ -20,14 +20,13 @@ def order_audit(parts: Sequence[Part], outcomes: Outcomes) -> list[dict[str, Any
     Each dataset on which the row has both is tested by :func:`sign_flip_test` on pairs with the same seed. The row is
     flagged if one of its p-values stays below 0.05 after Holm's correction over all rows and datasets.
     """
-    facts = {method.name: method.facts for method in available_methods()}
     lines: dict[str, dict[str, Any]] = {}
     for part, dataset, row in _rows_of_all_views(parts):
         line = lines.setdefault(row.name, {"method": row.estimator, "row": row.name, "datasets": []})
         if any(known["dataset"] == dataset for known in line["datasets"]):
             continue  # another table shows it as well
         cells = [entry.cell for entry in part.entries if (entry.dataset, entry.row) == (dataset, row.name)]
-        draws = row.estimator not in facts or facts[row.estimator].uses_kmeans
+        draws = row.estimator not in HOMES or get_method(row.estimator).facts.uses_kmeans
         pairs = _pairs(cells, draws, outcomes)
         if pairs:
             line["datasets"].append({"dataset": dataset, **_compare(pairs, outcomes)})
@@ -38,7 +37,7 @@ def order_audit(parts: Sequence[Part], outcomes: Outcomes) -> list[dict[str, Any
     for line in tested:
         line["p_value"] = min(next(corrected) for _ in line["datasets"])
         line["flagged"] = line["p_value"] < ALPHA
-        line["order_dependent"] = line["method"] in facts and facts[line["method"]].order_dependent
+        line["order_dependent"] = line["method"] in HOMES and get_method(line["method"]).facts.order_dependent
         line["pairs_needed"] = pairs_needed(len(p_values))
         line["too_few_pairs"] = max(found["pairs"] for found in line["datasets"]) < line["pairs_needed"]
     return tested

@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from manyview.cluster import available_methods
+from manyview.cluster._registry import HOMES, get_method, make_estimator, settable
 from manyview.datasets import dataset_info, list_datasets, make_multiview
 from manyview.exceptions import SpecError
 from manyview.experiments._data import LOADERS
@@ -27,8 +27,6 @@ from manyview.experiments._toml import Table, parse
 from manyview.metrics import SCORES
 
 _BUNDLED = resources.files("manyview.experiments") / "specs"
-_METHODS = {method.name: method for method in available_methods()}
-_RUNNERS_OWN = ("n_clusters", "random_state", "n_jobs", "view_sizes", "verbose")
 _MOST_SEEDS = 1000
 _GENERATE = (*signature(make_multiview).parameters, "dtype", "sorted")
 
@@ -237,7 +235,7 @@ def _fits(
 
 def _needed(seeds: range, estimator: str, protocol: str) -> range:
     """All seeds; but on rows that stay where they are, a method without k-means gives the same labels with each."""
-    return seeds if protocol == SHUFFLED or _METHODS[estimator].facts.uses_kmeans else seeds[:1]
+    return seeds if protocol == SHUFFLED or get_method(estimator).facts.uses_kmeans else seeds[:1]
 
 
 def _growth(
@@ -325,7 +323,7 @@ def _line(table: Table) -> _Line:
     line = _Line(
         table=table,
         name=table.take("name", str),
-        estimator=table.choice("estimator", _METHODS),
+        estimator=table.choice("estimator", HOMES),
         parameters=table.take("parameters", dict, {}),
         per_dataset={name: given.items() for name, given in table.tables("per_dataset")},
         preset=table.choice("preset", ("tbgl_preset",), None),
@@ -380,12 +378,12 @@ def _axis(table: Table, kind: str) -> _Axis:
 
 def _check_parameters(table: Table, estimator: str, parameters: Mapping[str, Any]) -> None:
     """A parameter that the estimator does not have, or would refuse."""
-    method = _METHODS[estimator].estimator
-    names = [name for name in signature(method).parameters if name not in _RUNNERS_OWN]
+    method = get_method(estimator)
+    names = settable(method)
     for name in parameters:
         table.check_choice("parameters", name, names)
     try:
-        method(n_clusters=2, **parameters)._validate_params()
+        make_estimator(method, 2, seed=0, n_jobs=None, parameters=parameters)._validate_params()
     except ValueError as error:
         raise table.error("parameters", str(error)) from None
 

@@ -6,7 +6,6 @@ itself when standard input does: nothing goes on computing after the runner has 
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import queue
@@ -22,7 +21,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from manyview._utils.machine import peak_memory, reset_peak, resident_memory
-from manyview.cluster import available_methods
+from manyview.cluster._registry import get_method, make_estimator
 from manyview.datasets import make_multiview
 from manyview.exceptions import DatasetError
 from manyview.experiments._data import facts, load
@@ -31,7 +30,6 @@ from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, SHUFFLED, 
 from manyview.experiments._pictures import graph_pictures
 from manyview.views import Views
 
-METHODS = {method.name: method.estimator for method in available_methods()}
 _MOST_CACHED = 2**29  # bytes of views that are kept for the next cells
 _LONGEST_REASON = 600
 
@@ -106,17 +104,15 @@ def _one_view(views: Views, view: int) -> Views:
 @cache
 def _warm_up(estimator: str) -> None:
     """Fit something small, so that compiling and loading code is not measured; once is enough."""
-    METHODS[estimator](3, random_state=0).fit(make_multiview(60, 3, noise=0.6, random_state=0))
+    model = make_estimator(get_method(estimator), 3, seed=0, n_jobs=None, parameters={})
+    model.fit(make_multiview(60, 3, noise=0.6, random_state=0))
 
 
 def _estimator(cell: Cell, data: DatasetFacts) -> Any:
-    method = METHODS[cell.estimator]
     parameters = dict(cell.parameters)
     n_clusters = parameters.pop("n_clusters", None) or len(np.unique(data.known_classes))
-    known = inspect.signature(method).parameters
     # cells run beside each other, so each has one thread
-    common = {name: value for name, value in (("random_state", cell.seed), ("n_jobs", 1)) if name in known}
-    return method(n_clusters, **common, **parameters)
+    return make_estimator(get_method(cell.estimator), n_clusters, cell.seed, n_jobs=1, parameters=parameters)
 
 
 def _reason(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from manyview._utils.text import plain
-from manyview.cluster import available_methods
+from manyview.cluster._registry import HOMES, get_method
 from manyview.experiments._model import DONE, SHUFFLED, Cell, CellResult, Dataset, DatasetFacts, Entry, Part, Row, Spec
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation
 from manyview.metrics import SCORES, adjusted_rand
@@ -66,10 +66,9 @@ def comparison_spec(
     >>> len(spec.cells), spec.cells[0].parameters
     (6, {'n_clusters': 17})
     """
-    known = [method.name for method in available_methods()]
     for method in methods:
-        if method not in known:
-            raise ValueError(f"methods: expected some of {', '.join(known)}, got {method!r}.")
+        if method not in HOMES:
+            raise ValueError(f"methods: expected some of {', '.join(HOMES)}, got {method!r}.")
     if seeds < 1:
         raise ValueError(f"seeds: expected at least 1, got {seeds}.")
     parameters = {"n_clusters": n_clusters}
@@ -169,7 +168,7 @@ def _method(
     between: Pairs,
     scored: bool,
 ) -> dict[str, Any]:
-    facts = next(method.facts for method in available_methods() if method.name == name)
+    facts = get_method(name).facts
     own = [by_seed for pair, by_seed in between.items() if name in pair]
     runs = [_run(cell, outcomes, own, scored) for cell in cells]
     done = [run for run in runs if run["status"] == DONE]
