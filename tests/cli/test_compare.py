@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -18,9 +19,12 @@ import pandas as pd
 import pytest
 import scipy.io
 from jsonschema import Draft202012Validator
+from rich.console import Console
 
 import manyview.cli
 import manyview.experiments
+from manyview.cli._comparison import comparison_pieces
+from manyview.cli._tables import print_pieces
 from manyview.cluster._registry import get_method
 from manyview.datasets import make_multiview
 from manyview.experiments import Outcome, Store, _worker
@@ -133,6 +137,10 @@ def test_labelled_file_with_a_method_that_is_refused(call, quick, mat):
     wide = call(*words, COLUMNS="120").stdout
     assert "Purity" in wide
     assert "Purity" not in result.stdout
+    found["methods"][0]["seconds"] = 754
+    slow = Console(width=80, file=io.StringIO())
+    print_pieces(comparison_pieces(found), slow)
+    assert any("  12 min 34 s  " in line and len(line) <= 80 for line in slow.file.getvalue().splitlines())
 
 
 def test_file_without_classes(call, quick, npz):

@@ -1,4 +1,4 @@
-"""Text from files and specs made safe to show, and values as JSON knows them."""
+"""Text from files and specs made safe to show, durations in words, and values as JSON knows them."""
 
 from __future__ import annotations
 
@@ -58,6 +58,27 @@ def shortened(text: object, most: int = 80) -> str:
         text = f"{text[: most // 2]}…{text[-(most // 2 - 2) :]}"
     line = printable(text)
     return line if len(line) <= 2 * most else line[: 2 * most] + "…"
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people: two digits below ten seconds, the two largest units from a minute on.
+
+    Examples
+    --------
+    >>> duration(0.001), duration(0.34), duration(4.56), duration(59)
+    ('< 0.01 s', '0.34 s', '4.6 s', '59 s')
+    >>> duration(75), duration(7500), duration(200_000)
+    ('1 min 15 s', '2 h 5 min', '2 d 7 h')
+    """
+    if seconds < 0.005:
+        return "< 0.01 s"
+    if seconds < 10:
+        return f"{seconds:.{2 if seconds < 1 else 1}f} s"
+    whole = round(seconds)
+    for large, size, small, unit in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            return f"{whole // size} {large} {whole % size // unit} {small}"
+    return f"{whole} s"
 
 
 def plain(value: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from manyview._utils.text import duration, printable
 from manyview.cli._cells import new_table, words
-from manyview.cli._text import duration, printable
 from manyview.metrics import SCORE_TITLES
 
 _MOST_CLUSTERS = 20

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from manyview.cli._text import printable
+from manyview._utils.text import printable
 
 Json = dict[str, Any]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
+from manyview._utils.text import duration
 from manyview.cli._cells import Json, new_table, reasons, words
 from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORE_TITLES
-from manyview.report._page import duration, memory
+from manyview.report._page import memory
 
 SCORE_ORDER = ("acc", "nmi", "ari", "purity", "f_score", "precision", "recall")
 """Which scores come first where there is no room for all."""
@@ -16,7 +17,8 @@ SCORE_ORDER = ("acc", "nmi", "ari", "purity", "f_score", "precision", "recall")
 ENDS = STATUS_NAMES | {"memory": "memory"}
 """What stands in the table where there is no score, in words that need no explanation."""
 
-_OTHER_COLUMNS = 54  # of the terminal: name, agreement, time and memory
+_OTHER_COLUMNS = 48  # of the terminal: name, agreement and memory
+_TIME_WIDTH = 6  # at least
 _SCORE_WIDTH = 13
 
 
@@ -32,7 +34,8 @@ def comparison_pieces(comparison: Json, width: int = 80) -> list[RenderableType]
     """
     methods = comparison["methods"]
     is_scored = comparison["criterion"] == "acc"
-    room = max(1, (width - _OTHER_COLUMNS) // _SCORE_WIDTH)
+    times = [len(duration(method["seconds"])) for method in methods if method["runs_done"]]
+    room = max(1, (width - _OTHER_COLUMNS - max([_TIME_WIDTH, *times])) // _SCORE_WIDTH)
     scores = SCORE_ORDER[:room] if is_scored else ()
     headings = [(f"{SCORE_TITLES[score]}\nshuffled", True) for score in scores]
     more = ["agree\nwith\nself", "agree\nwith\nothers", "time", "memory"]
@@ -60,12 +63,8 @@ def _line(method: Json, scores: tuple[str, ...], best: Json) -> list[Text]:
     single = method["runs_done"] == 1
     cells = [f"{value['mean']:.3f}" + ("" if single else f"±{value['std']:.3f}") for value in found]
     agreement = ["-" if method[name] is None else f"{method[name]:.3f}" for name in ("stability", "agreement")]
-    cells += [*agreement, _time(method["seconds"]), memory(method["peak_bytes"])]
+    cells += [*agreement, duration(method["seconds"]), memory(method["peak_bytes"])]
     return [name, *(Text(cell, style=style) for cell in cells)]
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)
 
 
 def _end(method: Json) -> str:

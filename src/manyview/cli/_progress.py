@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview._utils.progress import Step, listening
-from manyview.cli._text import duration, printable
+from manyview._utils.text import duration, printable
 
 if TYPE_CHECKING:
     from manyview.experiments.runner import Progress

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from manyview._utils.text import printable
 from manyview.cli._output import AsJson, print_json, result_console
-from manyview.cli._text import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

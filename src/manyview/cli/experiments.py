@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from manyview._utils.files import write_whole
+from manyview._utils.text import duration, printable
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._help import examples, help_alone
 from manyview.cli._output import AsJson, print_json, result_console
-from manyview.cli._text import duration, printable
 
 if TYPE_CHECKING:
     from manyview.experiments import Outcome, Spec

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from manyview._utils.text import printable
 from manyview.cli._errors import in_options
 from manyview.cli._options import grouped
 from manyview.cli._output import AsJson, print_json, result_console
 from manyview.cli._source import Source
-from manyview.cli._text import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

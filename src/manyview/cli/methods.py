@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from manyview._utils.text import printable
 from manyview.cli._choice import find_method, slug
 from manyview.cli._output import AsJson, print_json, result_console
-from manyview.cli._text import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

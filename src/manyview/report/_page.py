@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from manyview._utils.drawing import TEN_COLOURS
 from manyview._utils.machine import gib
-from manyview._utils.text import cut, shortened, without_commands
+from manyview._utils.text import cut, duration, shortened, without_commands
 from manyview._version import __version__
 from manyview.metrics import SCORE_TITLES
 from manyview.report._audit_words import question, short_answer
@@ -67,7 +67,7 @@ def _templates() -> Environment:
     )
     environment.filters.update(
         number=number,
-        duration=duration,
+        duration=_duration,
         memory=memory,
         p_value=p_value,
         score=score_name,
@@ -115,19 +115,9 @@ def percent(share: float | None) -> str:
     return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
-def duration(seconds: float | None) -> str:
-    """Seconds in the unit that people would use.
-
-    Examples
-    --------
-    >>> [duration(seconds) for seconds in (0.0123, 4.56, 75, 600, 9000, None)]
-    ['0.012 s', '4.6 s', '75 s', '10 min', '2.5 h', '–']
-    """
-    if seconds is None:
-        return _NOTHING
-    if seconds < 120:
-        return f"{seconds:.{3 if seconds < 1 else 1 if seconds < 10 else 0}f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+def _duration(seconds: float | None) -> str:
+    """Return a time for people; a dash if there is none."""
+    return _NOTHING if seconds is None else duration(seconds)
 
 
 def memory(size: float | None) -> str:

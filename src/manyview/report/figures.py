@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from manyview._utils.text import duration
 from manyview.experiments.wording import COLUMN_NAMES
 from manyview.report._figure import Figure, figure, logarithmic, marker, note, plain, series
-from manyview.report._page import duration, memory, number, score_name
+from manyview.report._page import memory, number, score_name
 
 _SYMBOLS = {"file-order": "square", "shuffled": "circle"}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
