@@ -65,7 +65,7 @@ def test_an_answer_that_does_not_hold_is_a_finding(call, npz, tmp_path):
 
 def test_json_and_folder(call, npz, tmp_path):
     out = tmp_path / "out"
-    words = ("-m", "sfmc", "--questions", "seeds,order", "--shuffles", "1", "--seeds", "1", "--out", out, "--json")
+    words = ("-m", "sfmc", "--questions", "seeds,order", "--shuffles", "1", "--seeds", "1", "-o", out, "--json")
     result = call("audit", npz, "-k", "3", *words)
     found = document(result)
     assert [audit["question"] for audit in found["audits"]] == ["order", "seeds"]

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-OutFolder = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="DIR", help="Write everything, with a report, into this folder.", show_default=False),
-]
+_OUT = typer.Option("--out", "-o", metavar="DIR", help="Folder to write all files to.")
+OutFolder = Annotated[Path, _OUT]
+OptionalOutFolder = Annotated[Path | None, _OUT]
+"""For commands that write nothing unless asked to."""
 
 
 def check_folder(folder: Path | None, names: Sequence[str]) -> None:

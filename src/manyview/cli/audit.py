@@ -14,7 +14,7 @@ from manyview._utils.files import write_folder
 from manyview.cli._choice import Choice, Clusters, parse_n_clusters
 from manyview.cli._errors import say
 from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, OutFolder, check_folder, print_json, result_console, to_json
+from manyview.cli._output import AsJson, OptionalOutFolder, check_folder, print_json, result_console, to_json
 from manyview.cli._source import Source
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def audit(
     fail: Annotated[
         bool, typer.Option("--fail", help="Leave with exit code 3 if the answer does not hold, for scripts.")
     ] = False,
-    out: OutFolder = None,
+    out: OptionalOutFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Find out how much an answer depends on the order of the rows, on the seed, and on any single view.

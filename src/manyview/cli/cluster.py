@@ -10,11 +10,9 @@ import typer
 
 from manyview.cli._choice import Choice, ClustersOrAuto, parse_n_clusters
 from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, print_json, result_console
+from manyview.cli._output import AsJson, OutFolder, print_json, result_console
 from manyview.cli._run import Job, run_and_write
 from manyview.cli._source import Source
-
-OutFolder = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write to.")]
 
 
 @grouped

@@ -16,7 +16,7 @@ from manyview._utils.files import write_folder
 from manyview.cli._choice import Clusters, find_method, parse_n_clusters, slug
 from manyview.cli._errors import BAD_INPUT, STOPPED, say
 from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, OutFolder, check_folder, print_json, result_console, to_json
+from manyview.cli._output import AsJson, OptionalOutFolder, check_folder, print_json, result_console, to_json
 from manyview.cli._source import Source
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def compare(
         typer.Option(metavar="FILE", help="Keep every fit in this file: the command can be stopped, and goes on."),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run fits of the store again that did not end well.")] = False,
-    out: OutFolder = None,
+    out: OptionalOutFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Run several methods on the same data and show them side by side: scores, stability, agreement, time, memory.

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manyview.cli._choice import Choice
-from manyview.cli._output import AsJson
+from manyview.cli._output import AsJson, OutFolder
 from manyview.cli._run import Job
-from manyview.cli.cluster import OutFolder, show
+from manyview.cli.cluster import show
 
 if TYPE_CHECKING:
     from manyview.views import Views
