@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 
 def printable(text: object) -> str:
     r"""Put ``text`` on one line, with everything that a terminal would act on shown as an escape.
@@ -93,6 +91,8 @@ def plain(value: Any) -> Any:
     >>> plain(slice(3))
     'slice(None, 3, None)'
     """
+    import numpy as np  # here, as the command line says --help without it
+
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):
