@@ -17,7 +17,8 @@ from manyview.cli._choice import AUTO, Choice
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._folder import NAMES, write_answer
 from manyview.cli._output import check_folder
-from manyview.exceptions import ClusterCountWarning
+from manyview.cli._questions import ask
+from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
@@ -145,17 +146,14 @@ def _say_found(suggestion: ClusterCountSuggestion) -> None:
 
 
 def _audit(model: Any, views: Views) -> list[AuditResult]:
-    """What the answer depends on. A question that cannot be asked of these views is a warning, as the answer stands."""
-    from manyview.audit import audit_order, audit_seeds, audit_views
-    from manyview.exceptions import ViewsError
-
-    found = []
-    for ask in (audit_order, audit_seeds, audit_views):
-        try:
-            found.append(ask(model, views))
-        except ViewsError as error:
-            warnings.warn(f"{ask.__name__} was left out. {error}", stacklevel=2)
-    return found
+    """Audit the answer. A question that cannot be asked of these views is a warning, as the answer stands."""
+    audits = []
+    for question, found in ask(model, views):
+        if isinstance(found, ViewsError):
+            warnings.warn(f"audit_{question} was left out. {found}", stacklevel=2)
+        else:
+            audits.append(found)
+    return audits
 
 
 def _report(model: Any, views: Views, result: dict[str, Any], audits: Sequence[AuditResult]) -> str:

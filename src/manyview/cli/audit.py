@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +12,9 @@ from manyview.cli._choice import Choice, Clusters, parse_n_clusters
 from manyview.cli._errors import say
 from manyview.cli._options import grouped
 from manyview.cli._output import AsJson, OptionalOutFolder, check_folder, print_json, result_console, to_json
+from manyview.cli._questions import Question, ask
 from manyview.cli._source import Source
+from manyview.exceptions import ViewsError
 
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
 NAMES = ("audit.json", "report.html")
 NOT_PASSED = 3
 """Exit code with ``--fail`` if an audit did not pass."""
-
-
-class Question(StrEnum):
-    """What can be asked."""
-
-    ORDER = "order"
-    SEEDS = "seeds"
-    VIEWS = "views"
 
 
 @grouped
@@ -55,7 +46,6 @@ def audit(
 
     That an answer does not hold is a finding, not an error: the exit code is 0 then, too, unless --fail is given.
     """
-    from manyview.audit import audit_order, audit_seeds, audit_views
     from manyview.audit.views import why_none_can_go
     from manyview.cli._progress import fit_progress
     from manyview.report.audit import describe_audit, render
@@ -65,11 +55,6 @@ def audit(
     estimator = choice.estimator(int(parse_n_clusters(clusters)))
     check_folder(out, NAMES)
     views = source.read()
-    audits: dict[Question, Callable[..., AuditResult]] = {
-        Question.ORDER: partial(audit_order, n_shuffles=shuffles),
-        Question.SEEDS: partial(audit_seeds, n_seeds=seeds),
-        Question.VIEWS: audit_views,
-    }
     checked = check_views(views, min_views=estimator.min_views)
     reason = why_none_can_go(estimator, checked)
     skipped = {}
@@ -78,7 +63,7 @@ def audit(
         skipped[str(Question.VIEWS)] = reason
     words = [*source.words, "-k", str(estimator.n_clusters), *choice.words, "--questions", ",".join(asked)]
     with fit_progress():
-        answers = [audits[question](estimator, checked) for question in asked]
+        answers = [_answer(found) for _, found in ask(estimator, checked, asked, n_shuffles=shuffles, n_seeds=seeds)]
     document = describe_audit(
         estimator,
         views,
@@ -95,6 +80,12 @@ def audit(
         say(f"wrote {', '.join(NAMES)} to {out}")
     if fail and not document["overall"]["passed"]:
         raise typer.Exit(NOT_PASSED)
+
+
+def _answer(found: AuditResult | ViewsError) -> AuditResult:
+    if isinstance(found, ViewsError):
+        raise found
+    return found
 
 
 def _parse_questions(text: str) -> list[Question]:
