@@ -39,6 +39,14 @@ def edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.nda
     return cost
 
 
+def scale_edges(graph: np.ndarray | sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray | sp.csr_array:
+    """``diag(left) C diag(right)``, dense or CSR like the input."""
+    if isinstance(graph, np.ndarray):
+        return left[:, None] * graph * right
+    data = graph.data * np.repeat(left, np.diff(graph.indptr)) * right[graph.indices]
+    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+
+
 def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
     """``D_U^-½ C D_M^-½``, dense or CSR like the input.
 
@@ -49,10 +57,7 @@ def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr
     """
     left = inverse_sqrt(np.asarray(graph.sum(axis=1)).ravel())
     right = inverse_sqrt(np.asarray(graph.sum(axis=0)).ravel())
-    if isinstance(graph, np.ndarray):
-        return left[:, None] * graph * right
-    data = graph.data * np.repeat(left, np.diff(graph.indptr)) * right[graph.indices]
-    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+    return scale_edges(graph, left, right)
 
 
 def leading_singular_vectors(

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.sparse.csgraph import connected_components
 
-from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors, some_eigenvectors
+from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors, scale_edges, some_eigenvectors
 
 SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (n, n)
 
@@ -58,10 +58,7 @@ def normalize_graph(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_arr
         W, not negative.
     """
     scale = inverse_sqrt(np.asarray(graph.sum(axis=1)).ravel())
-    if isinstance(graph, np.ndarray):
-        return scale[:, None] * graph * scale
-    data = graph.data * np.repeat(scale, np.diff(graph.indptr)) * scale[graph.indices]
-    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+    return scale_edges(graph, scale, scale)
 
 
 def largest_eigenvectors(
