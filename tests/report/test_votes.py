@@ -71,7 +71,12 @@ def test_samples_without_a_view_abstain_and_are_not_asked():
     present[:20, 0] = False
     broken = views.arrays[0].copy()
     broken[:20] = np.nan
-    for gaps in (Views(views.arrays, present=present), Views([broken, views.arrays[1]])):
+    sparse = [sp.csr_array(array) for array in views.arrays]
+    for gaps in (
+        Views(views.arrays, present=present),
+        Views([broken, views.arrays[1]]),
+        Views(sparse, present=present),
+    ):
         model = SimpleNamespace(labels_=np.array(views.labels))
         shown = choose_shown(model, model.labels_)
         first, second = cast_votes(model, gaps, shown)

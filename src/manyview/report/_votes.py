@@ -14,6 +14,7 @@ from manyview.graphs.neighbours import nearest_rows
 from manyview.metrics import adjusted_rand
 from manyview.report._sampling import spread_over_clusters
 from manyview.views import Array, Views, check_views
+from manyview.views.joins import spread
 
 _NEIGHBORS = 10  # the paper's
 _MOST_SHOWN = 2000
@@ -80,28 +81,13 @@ def scaled_views(model: Any, views: Views, rows: np.ndarray) -> tuple[list[Array
     for v, (name, view) in enumerate(zip(some.names, some.arrays, strict=True)):
         has_view = present[:, v]
         known = SCALERS[_scaling(model, name)](view[has_view]) if has_view.any() else view[has_view]
-        scaled.append(_with_gaps(known, has_view))
+        scaled.append(spread(known, np.flatnonzero(has_view), len(rows)))
     return scaled, present
 
 
 def _scaling(model: Any, view: str) -> str:
     found = getattr(model, "scaling_", {}).get(view) or getattr(model, "scaling", "max")
     return found if isinstance(found, str) and found in SCALERS else "max"
-
-
-def _with_gaps(known: Array, has_view: np.ndarray) -> Array:
-    """The rows at their places, and rows of zeros between them."""
-    if has_view.all():
-        return known
-    if isinstance(known, np.ndarray):
-        full = np.zeros((len(has_view), known.shape[1]), dtype=known.dtype)
-        full[has_view] = known
-        return full
-    place = sp.csr_array(
-        (np.ones(known.shape[0]), (np.flatnonzero(has_view), np.arange(known.shape[0]))),
-        shape=(len(has_view), known.shape[0]),
-    )
-    return sp.csr_array(place @ known)
 
 
 def cast_votes(model: Any, views: Views, shown: Shown) -> list[Vote]:
