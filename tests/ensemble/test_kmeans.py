@@ -67,6 +67,13 @@ def test_seeds_are_points_and_all_different_while_there_are_enough(clouds):
     assert len({tuple(seed) for seed in seeds}) == 20
 
 
+def test_seeds_repeat_where_there_are_fewer_different_points():
+    points = np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)
+    seeds = seed_centres(points, np.ones(10), 5, np.random.default_rng(0))
+    assert seeds.shape == (5, 2)
+    assert {tuple(seed) for seed in seeds} == {(0.0, 1.0), (1.0, 0.0)}
+
+
 def test_more_centres_than_different_points_cost_nothing():
     points = np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)
     centres = kmeans(points, np.ones(10), 4, np.random.default_rng(0))
@@ -155,12 +162,6 @@ def test_occupy_ends_with_fewer_different_rows_than_centres():
     assert occupied.shape == (4, 2)
     assert cost(points, occupied) == 0
     assert (sizes(points, occupied) > 0).sum() == 2
-
-
-@pytest.mark.parametrize("n", [1, 2, 9, 10])
-def test_points_without_any_weight_are_drawn_evenly(n):
-    chances = np.linspace(0.01, 0.99, 50)
-    np.testing.assert_array_equal(module._draw(np.zeros(n), chances), np.floor(chances * n))
 
 
 @pytest.mark.parametrize("shift", [0, 1, 2])

@@ -5,7 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import ANCHOR_SELECTORS, select_kmeans, select_vda
-from manyview.graphs.anchors import _row_variances, alternate_picks, concatenate, fill_farthest, select_spread
+from manyview.graphs.anchors import (
+    _row_variances,
+    alternate_picks,
+    concatenate,
+    fill_farthest,
+    greedy_picks,
+    select_spread,
+)
 
 
 @pytest.fixture
@@ -204,3 +211,29 @@ def test_spread_takes_sparse_and_dense_views_alike(views):
     mixed = [views[0], sp.csr_array(views[1]), views[2]]
     dense, sparse = (select_spread(given, 20, np.random.default_rng(2)) for given in (views, mixed))
     np.testing.assert_array_equal(sparse, dense)
+
+
+def naive_picks(points, weights, chances):
+    """Greedy k-means++ word by word: of candidates drawn by weight times squared distance, the one that leaves least."""
+
+    def draw(values, chance):
+        return int(np.searchsorted(np.cumsum(values), chance * values.sum(), side="right"))
+
+    def costs(picks):
+        return weights * np.min([((points - points[p]) ** 2).sum(axis=1) for p in picks], axis=0)
+
+    picks = [draw(weights, chances[0, 0])]
+    for row in chances[1:]:
+        candidates = [draw(costs(picks), chance) for chance in row]
+        picks.append(min(candidates, key=lambda candidate: costs([*picks, candidate]).sum()))
+    return picks
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_greedy_picks_of_weighted_points(seed):
+    rng = np.random.default_rng(seed)
+    points, weights, chances = rng.normal(size=(60, 4)), rng.random(60) ** 3, rng.random((12, 3))
+    weights[::7] = 0.0
+    found = greedy_picks(np.ascontiguousarray(points.T), weights, chances)
+    assert found.tolist() == naive_picks(points, weights, chances)
+    assert (weights[found] > 0).all()

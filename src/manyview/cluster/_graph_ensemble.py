@@ -20,13 +20,12 @@ from manyview.engines import LocalRows
 from manyview.ensemble.anchors import pool_size, scaling_names
 from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, GRAPH, LABELS
 from manyview.ensemble.consensus import Consensus
-from manyview.ensemble.dask import gather
 from manyview.ensemble.fit import Ensemble, Fit, OnConsensus, fit, settle
 from manyview.ensemble.graph import take_graph
 from manyview.ensemble.members import Settings, graph_types
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
 from manyview.ensemble.predict import open_new_views, predict
-from manyview.ensemble.samples import announce, draw_by_content, is_distributed, open_rows, precision
+from manyview.ensemble.samples import announce, draw_by_content, gather, is_distributed, open_rows, precision
 from manyview.exceptions import ClusterCountWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
 from manyview.graphs.canonical import check_n_clusters

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from manyview._utils.imports import require
 from manyview._utils.machine import physical_memory
-from manyview.engines import Rows
 from manyview.engines.dask import DaskRows, to_dask
 from manyview.ensemble.columns import ROWS, VIEWS
 from manyview.views import Views
@@ -67,15 +65,3 @@ def raw_block(names: Sequence[str], chunks: list, first_row: int) -> dict[str, A
     present = chunks[len(names)] if len(chunks) > len(names) else None
     views = Views(tuple(chunks[: len(names)]), tuple(names), present=present)
     return {VIEWS.name: views, ROWS.name: range(first_row, first_row + views.n_samples)}
-
-
-def gather(rows: Rows, name: str, views: Views) -> Any:
-    """Return a column of all rows: a Dask array if a view is one, and on the workers if the rows are there."""
-    if isinstance(rows, DaskRows):
-        return rows.array(name)
-    values = rows.gather(name)
-    lazy = next((table for table in views.arrays if is_lazy(table)), None)
-    if lazy is None:
-        return values
-    chunks = (lazy.chunks[0], *((size,) for size in values.shape[1:]))
-    return require("dask.array", extra="dask", purpose="Dask arrays").from_array(values, chunks=chunks)

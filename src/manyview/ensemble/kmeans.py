@@ -10,6 +10,7 @@ import numpy as np
 from manyview._utils.compiled import njit
 from manyview.engines import Block, Rows
 from manyview.ensemble.columns import units_in_one
+from manyview.graphs.anchors import greedy_picks
 
 _MAX_PASSES = 50
 # Points that are drawn for each centre, of which the best is taken.
@@ -24,26 +25,12 @@ _LANES = 128
 
 
 def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator) -> np.ndarray:
-    """Greedy k-means++: each centre is the best of a few points drawn by weight times squared distance."""
-    squares = np.einsum("ij,ij->i", points, points)
-    first = _draw(weights, rng.random(1))[0]
-    centres = [first]
-    nearest = np.maximum(squares + squares[first] - 2 * points @ points[first], 0.0)
-    for _ in range(n_centres - 1):
-        candidates = _draw(weights * nearest, rng.random(_CANDIDATES))
-        distance = squares[:, None] + squares[candidates] - 2 * points @ points[candidates].T
-        distance = np.minimum(nearest[:, None], np.maximum(distance, 0.0))
-        best = int(np.argmin(weights @ distance))
-        centres.append(candidates[best])
-        nearest = distance[:, best]
-    return points[centres]
-
-
-def _draw(weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    running = np.cumsum(weights)
-    if running[-1] <= 0:  # fewer different points than centres
-        running = np.arange(1.0, len(weights) + 1)
-    return np.minimum(np.searchsorted(running, chances * running[-1], side="right"), len(weights) - 1)
+    """Return centres by greedy k-means++; some are equal if there are fewer different points."""
+    chances = np.zeros((n_centres, _CANDIDATES))
+    chances[0, 0] = rng.random()
+    chances[1:] = rng.random((n_centres - 1, _CANDIDATES))
+    picks = greedy_picks(np.ascontiguousarray(points.T), weights, chances)
+    return points[np.resize(picks, n_centres)]
 
 
 def kmeans(

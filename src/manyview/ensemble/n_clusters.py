@@ -155,7 +155,7 @@ def suggest_n_clusters(
                 print(f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters", flush=True)
         tell(Step("suggest_n_clusters", 1 + _REFERENCES, 1 + _REFERENCES, "fits"))
     data, *references = curves
-    return _suggestion(decide(numbers, data, references), numbers, data, mean_curve(references))
+    return decide(numbers, data, references)
 
 
 def _check_range(k_range: Any, views: Views) -> tuple[int, ...]:
@@ -212,24 +212,22 @@ def _measure(
     return measure(LocalRows(lists, n_threads), pool.lists, settings, numbers)
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The best number, whether it is sure, the candidates (best first), why, and the score of every number."""
-
-    n_clusters: int
-    sure: bool
-    candidates: tuple[int, ...]
-    reason: str
-    scores: np.ndarray
-
-
-def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) -> Verdict:
-    """Choose among the numbers, or say what is in the way."""
+def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) -> ClusterCountSuggestion:
+    """Choose among the numbers, from what was measured on the data and on data without clusters."""
     numbers = np.array(n_clusters)
     reference = mean_curve(references)
     in_graphs = np.maximum(data.graph_gap - reference.graph_gap, 0.0)
     in_consensus = np.maximum(data.consensus_gap - reference.consensus_gap, 0.0)
     scores = np.sqrt(in_graphs[numbers - 1] * in_consensus) * data.stability
+    curve = {
+        "n_clusters": numbers,
+        "eigengap": data.consensus_gap,
+        "reference_eigengap": reference.consensus_gap,
+        "graph_eigengap": data.graph_gap[numbers - 1],
+        "reference_graph_eigengap": reference.graph_gap[numbers - 1],
+        "stability": data.stability,
+        "score": scores,
+    }
     ranking = np.lexsort((-data.consensus_gap, -scores))
     best = ranking[0]
     number = int(numbers[best])
@@ -254,25 +252,11 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
     elif rivals:
         doubt = f"Unsure: {seen}, {compared}, but there is also evidence for {_listed(rivals)}"
     else:
-        return Verdict(number, True, (number,), f"{number} clusters: {seen}, {compared}.", scores)
+        return ClusterCountSuggestion(number, True, (number,), f"{number} clusters: {seen}, {compared}.", curve)
     candidates = (number, *(rivals or [int(numbers[i]) for i in ranking[1:2]]))
-    return Verdict(number, False, candidates, f"{doubt}. Candidates: {_listed(candidates)}.", scores)
+    return ClusterCountSuggestion(number, False, candidates, f"{doubt}. Candidates: {_listed(candidates)}.", curve)
 
 
 def _listed(numbers: Sequence[int]) -> str:
     *others, last = map(str, numbers)
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def _suggestion(verdict: Verdict, numbers: Sequence[int], data: Curve, of_reference: Curve) -> ClusterCountSuggestion:
-    at = np.array(numbers) - 1
-    curve = {
-        "n_clusters": np.array(numbers),
-        "eigengap": data.consensus_gap,
-        "reference_eigengap": of_reference.consensus_gap,
-        "graph_eigengap": data.graph_gap[at],
-        "reference_graph_eigengap": of_reference.graph_gap[at],
-        "stability": data.stability,
-        "score": verdict.scores,
-    }
-    return ClusterCountSuggestion(verdict.n_clusters, verdict.sure, verdict.candidates, verdict.reason, curve)

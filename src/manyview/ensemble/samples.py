@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from manyview._utils.imports import require
 from manyview._utils.machine import available_memory, check_memory, gib
-from manyview.engines import BLOCK_ROWS, Block, LocalRows, Rows
+from manyview.engines import BLOCK_ROWS, Block, DaskRows, LocalRows, Rows
 from manyview.ensemble.anchors import GRAPH_NEIGHBORS, list_length, pool_size
 from manyview.ensemble.columns import HASHES, PATTERNS, ROWS, VIEWS
 from manyview.ensemble.dask import current_client, worker_block_rows, worker_memory, worker_rows
@@ -175,6 +175,18 @@ def _stack(parts: list[Views]) -> Views:
         whole = [np.ones((part.n_samples, len(part)), dtype=bool) for part in parts]
         present = np.concatenate([own if mark is None else mark for own, mark in zip(whole, marked, strict=True)])
     return replace(parts[0], arrays=tuple(arrays), sample_ids=None, labels=None, present=present)
+
+
+def gather(rows: Rows, name: str, views: Views) -> Any:
+    """Return a column of all rows: a Dask array if a view is one, and on the workers if the rows are there."""
+    if isinstance(rows, DaskRows):
+        return rows.array(name)
+    values = rows.gather(name)
+    lazy = next((table for table in views.arrays if is_lazy(table)), None)
+    if lazy is None:
+        return values
+    chunks = (lazy.chunks[0], *((size,) for size in values.shape[1:]))
+    return require("dask.array", extra="dask", purpose="Dask arrays").from_array(values, chunks=chunks)
 
 
 def precision(views: Views) -> np.dtype:

@@ -97,7 +97,7 @@ def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generat
         else np.sort(rng.choice(n, _SEEDING_ROWS * n_anchors, replace=False))
     )
     sketch = np.ascontiguousarray(np.hstack([_sketch(view[among], rng) for view in views]).T)
-    return among[_spread_picks(sketch, rng.random((n_anchors, _SEEDING_CANDIDATES)))]
+    return among[greedy_picks(sketch, np.ones(len(among)), rng.random((n_anchors, _SEEDING_CANDIDATES)))]
 
 
 def _sketch(view: Array, rng: np.random.Generator) -> np.ndarray:
@@ -108,15 +108,20 @@ def _sketch(view: Array, rng: np.random.Generator) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _spread_picks(points: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    """Picks among the columns of ``points``; ``chances`` are uniform numbers, one row per pick."""
+def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """Greedy k-means++ among the columns of ``points``: each pick is the best of a few candidates.
+
+    Candidates are drawn by weight times squared distance to the picks before; the best leaves the least weighted sum of
+    squared distances. ``chances`` are uniform numbers, one row per pick; of the first row, one is used. There are fewer
+    picks than rows if no more points differ.
+    """
     n = points.shape[1]
     picks = np.empty(len(chances), dtype=np.int64)
-    picks[0] = min(int(chances[0, 0] * n), n - 1)
+    picks[0] = _draw(weights, chances[0, 0] * weights.sum())
     nearest = np.full(n, np.inf)
     trial, best = np.empty(n), np.empty(n)
     count = 1
-    _lower(points, picks[0], nearest, nearest)
+    _lower(points, weights, picks[0], nearest, nearest)
     floor = 1e-24 * nearest.max()  # squared rounding, not distance
     while count < len(chances):
         total = nearest.sum()
@@ -125,7 +130,7 @@ def _spread_picks(points: np.ndarray, chances: np.ndarray) -> np.ndarray:
         lowest, chosen = np.inf, -1
         for c in range(chances.shape[1]):
             candidate = _draw(nearest, chances[count, c] * total)
-            _lower(points, candidate, nearest, trial)
+            _lower(points, weights, candidate, nearest, trial)
             cost = trial.sum()
             if cost < lowest:
                 lowest, chosen = cost, candidate
@@ -150,8 +155,8 @@ def _draw(weights: np.ndarray, target: float) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _lower(points: np.ndarray, pick: int, nearest: np.ndarray, out: np.ndarray) -> None:
-    """``out = min(nearest, squared distance to the pick)``, feature by feature so that the inner loop is a vector's."""
+def _lower(points: np.ndarray, weights: np.ndarray, pick: int, nearest: np.ndarray, out: np.ndarray) -> None:
+    """``out = min(nearest, weight · squared distance to the pick)``, feature by feature so that loops are vectors'."""
     d, n = points.shape
     distance = np.zeros(n)
     for j in range(d):
@@ -160,7 +165,7 @@ def _lower(points: np.ndarray, pick: int, nearest: np.ndarray, out: np.ndarray) 
             gap = points[j, i] - centre
             distance[i] += gap * gap
     for i in range(n):
-        out[i] = min(nearest[i], distance[i])
+        out[i] = min(nearest[i], weights[i] * distance[i])
 
 
 def concatenate(views: Sequence[Array]) -> Array:
