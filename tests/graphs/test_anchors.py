@@ -214,7 +214,7 @@ def test_spread_takes_sparse_and_dense_views_alike(views):
 
 
 def naive_picks(points, weights, chances):
-    """Greedy k-means++ word by word: of candidates drawn by weight times squared distance, the one that leaves least."""
+    """Greedy k-means++ word by word: candidates by weight times squared distance, the best is taken."""
 
     def draw(values, chance):
         return int(np.searchsorted(np.cumsum(values), chance * values.sum(), side="right"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from manyview import GraphEnsemble
 from manyview.datasets import make_multiview
 from manyview.graphs import SCALERS
 from manyview.report._votes import (
@@ -118,6 +119,19 @@ def test_views_are_scaled_as_the_model_did():
     np.testing.assert_allclose(np.linalg.norm(scaled[0], axis=1), 1)
     np.testing.assert_array_equal(scaled[1], views.arrays[1])
     np.testing.assert_allclose(scaled_views(SimpleNamespace(), views, rows)[0][2].max(), 1)
+
+
+def test_a_few_rows_have_the_scale_that_was_learned_from_all():
+    views = make_multiview(200, random_state=0)
+    views = Views([*views.arrays, 1.8 * views.arrays[0] + 32])  # a copy in another unit
+    model = GraphEnsemble(3, scaling="centered", n_members=4, random_state=0).fit(views)
+    rows = np.flatnonzero(model.labels_ == 0)  # their mean is not that of all samples
+    few, _ = scaled_views(model, views, rows)
+    everything, _ = scaled_views(model, views, np.arange(200))
+    for own, whole in zip(few, everything, strict=True):
+        np.testing.assert_array_equal(own, whole[rows])
+    np.testing.assert_allclose(few[3], few[0], atol=1e-9)
+    np.testing.assert_allclose(everything[0].mean(axis=0), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_samples", [2, 3, 5])

@@ -29,7 +29,7 @@ from manyview.ensemble.samples import announce, draw_by_content, gather, is_dist
 from manyview.exceptions import ClusterCountWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
 from manyview.graphs.canonical import check_n_clusters
-from manyview.views import Views, check_views
+from manyview.views import Array, Views, check_views
 from manyview.views.checks import check_n_views, check_new_views
 
 # Samples that "auto" learns on, at most.
@@ -329,6 +329,10 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         given = open_new_views(self._model.views, views, self.view_sizes, type(self).__name__)
         with one_thread():
             return predict(self._model, given, what, self.engine, self.n_jobs)
+
+    def _scale_view(self, name: str, values: Array) -> Array:
+        """Return samples of one view on the scale on which the model compares them."""
+        return self._model.views.scale(name, values)
 
     @property
     def _n_features_out(self) -> int:

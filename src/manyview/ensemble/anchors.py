@@ -264,6 +264,16 @@ class AnchoredViews:
     units: tuple[tuple[float, np.ndarray], ...]
     anchors: tuple[ViewAnchors, ...]
 
+    def scale(self, name: str, values: Array) -> Array:
+        """Return samples of one view on the scale on which they are compared."""
+        v = self.names.index(name)
+        factor, offset = self.units[v]
+        if offset.any():
+            values = (values if isinstance(values, np.ndarray) else values.toarray()) * factor + offset
+        elif factor != 1.0:
+            values = values * factor
+        return self.anchors[self.source[v]].scaling.apply(values)
+
 
 def view_units(views: Views, order: CanonicalOrder) -> Iterator[tuple[float, np.ndarray]]:
     """Yield, for every view, factor and offset that bring its values to the unit of the view that it is a copy of."""
@@ -281,25 +291,18 @@ def lists_of(views: Views, known: AnchoredViews) -> dict[str, np.ndarray]:
 
 def _scaled(known: AnchoredViews, views: Views, source: int) -> ScaledView:
     """Return one of the different views: each sample's from the first copy that it has."""
-    scaling, parts = known.anchors[source].scaling, []
+    anchors, parts = known.anchors[source], []
     present = np.zeros(views.n_samples, dtype=bool)
-    for name, its_source, unit in zip(known.names, known.source, known.units, strict=True):
+    for name, its_source in zip(known.names, known.source, strict=True):
         if its_source != source or name not in views.names:
             continue
         v = views.names.index(name)
         new = has_view(views, v) & ~present
         if new.any():
             array = views.arrays[v] if new.all() else views.arrays[v][new]
-            parts.append(spread(scaling.apply(_converted(array, *unit)), np.flatnonzero(new), views.n_samples))
+            parts.append(spread(known.scale(name, array), np.flatnonzero(new), views.n_samples))
             present |= new
-    return ScaledView(scaling, reduce(add, parts) if parts else known.anchors[source].values[:0], present)
-
-
-def _converted(view: Array, factor: float, offset: np.ndarray) -> Array:
-    """Return ``factor·x + offset``."""
-    if not offset.any():
-        return view if factor == 1.0 else view * factor
-    return (view if isinstance(view, np.ndarray) else view.toarray()) * factor + offset
+    return ScaledView(anchors.scaling, reduce(add, parts) if parts else anchors.values[:0], present)
 
 
 def has_view(views: Views, view: int) -> np.ndarray:

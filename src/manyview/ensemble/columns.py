@@ -47,8 +47,8 @@ class Column:
 
 
 # The samples as they are given, and what is seen of them before learning.
-VIEWS = Column("views", "Views", "(n,)", ("samples", "dask"), ("samples", "predict"))
-ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "fit"), ("samples", "predict", "fit"))
+VIEWS = Column("views", "Views", "(n,)", ("samples", "dask", "predict"), ("samples", "predict"))
+ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "predict", "fit"), ("samples", "predict", "fit", "graph"))
 HASHES = Column("hashes", "uint64", "(n, views)", ("samples",), ("samples",))
 PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("samples",), ("samples",))
 
@@ -67,7 +67,9 @@ LABELS_BY = Column("labels by {}", "int32", "(n,)", ("consensus",), ("consensus"
 EARLIER_LABELS = Column("labels of the batch before", "int32", "(n,)", ("fit",), ("fit",))
 
 # What a fit results in.
-LABELS = Column("labels", "int32 or int64", "(n,)", ("consensus", "predict", "fit"), ("consensus", "graph", "fit"))
+LABELS = Column(
+    "labels", "int32 or int64", "(n,)", ("consensus", "predict", "fit", "graph"), ("consensus", "graph", "fit")
+)
 EMBEDDING = Column("embedding", "float32 or float64", "(n, K)", ("consensus", "predict", "fit"), ("fit",))
 CONFIDENCE = Column("confidence", "float32 or float64", "(n,)", ("consensus", "predict", "fit"), ("fit", "predict"))
 GRAPH = Column("graph", "csr_array of float32 or float64", "(n, anchors)", ("fit", "graph"), ("fit", "graph"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,20 +75,23 @@ def choose_shown(model: Any, codes: np.ndarray, random_state: int = 0) -> Shown:
 
 
 def scaled_views(model: Any, views: Views, rows: np.ndarray) -> tuple[list[Array], np.ndarray]:
-    """These rows of every view on the scale on which the model compares them, and which views each sample has."""
+    """Return rows of every view on the scale on which the model compares them, and which views each sample has.
+
+    A model that keeps the scaling of its fit applies it. The others keep its name only; it is learned from these rows.
+    """
     some = check_views(views.take(rows), min_samples=1, may_be_constant=True, keep_float32=True)
     present = np.ones((len(rows), len(some)), dtype=bool) if some.present is None else some.present
+    scale = getattr(model, "_scale_view", None) or partial(_scale_by_name, model)
     scaled = []
     for v, (name, view) in enumerate(zip(some.names, some.arrays, strict=True)):
-        has_view = present[:, v]
-        known = SCALERS[_scaling(model, name)](view[has_view]) if has_view.any() else view[has_view]
-        scaled.append(spread(known, np.flatnonzero(has_view), len(rows)))
+        known = scale(name, view[present[:, v]]) if present[:, v].any() else view[present[:, v]]
+        scaled.append(spread(known, np.flatnonzero(present[:, v]), len(rows)))
     return scaled, present
 
 
-def _scaling(model: Any, view: str) -> str:
-    found = getattr(model, "scaling_", {}).get(view) or getattr(model, "scaling", "max")
-    return found if isinstance(found, str) and found in SCALERS else "max"
+def _scale_by_name(model: Any, name: str, values: Array) -> Array:
+    found = getattr(model, "scaling_", {}).get(name) or getattr(model, "scaling", "max")
+    return SCALERS[found if isinstance(found, str) and found in SCALERS else "max"](values)
 
 
 def cast_votes(model: Any, views: Views, shown: Shown) -> list[Vote]:
