@@ -58,10 +58,10 @@ mutation: .venv-tools/ready ## change the code and see whether a test fails; som
 	.venv-tools/bin/python tests/mutation/run.py
 
 # Kernels are seen only where they are not compiled, which is slow; the hashes in graphs/content.py wrap on purpose.
-KERNELS := tests/proximal tests/tensor tests/graphs $(addprefix tests/solvers/test_,edges.py invariant_graph.py kernels.py members.py)
-coverage: .venv/dev ## lines of solvers, proximal, tensor, graphs and io that tests reach; all of them, or it fails
+KERNELS := tests/proximal tests/tensor tests/graphs tests/solvers/test_kernels.py $(addprefix tests/ensemble/test_,edges.py graph.py kmeans.py members.py)
+coverage: .venv/dev ## lines of solvers, ensemble, proximal, tensor, graphs and io that tests reach; all of them, or it fails
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q -m 'not slow' tests/proximal tests/tensor tests/io tests/graphs tests/solvers
+	$(BIN)/python -m coverage run -m pytest -q -m 'not slow' tests/proximal tests/tensor tests/io tests/graphs tests/solvers tests/ensemble
 	NUMBA_DISABLE_JIT=1 CI=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow' -W 'ignore:overflow encountered in scalar:RuntimeWarning' $(KERNELS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --skip-covered --show-missing --fail-under=100

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-MOST_FILES = 40
+MOST_FILES = 20
 """Files of the package that one fit may visit."""
 KNOWN_CYCLES: set[frozenset[str]] = set()
 """Groups of parts that import each other, each with its reason."""

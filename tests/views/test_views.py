@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from manyview import Views, check_views
 from manyview.exceptions import ViewsError
-from manyview.views.checks import check_block, check_new_views, cut_table, match_fitted
+from manyview.views.checks import check_block, check_new_views, match_fitted
+from manyview.views.wide import cut_table
 
 
 @pytest.fixture
