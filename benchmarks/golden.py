@@ -47,7 +47,12 @@ RENAMED = {
     "fine_information": "local_information",
 }
 # Keys that may differ, each with its reason.
-EXPECTED: list[tuple[str, str]] = []
+EXPECTED = [
+    (
+        r"^(CLR|MVGL|SwMC) in memory, (BBCSport|BBC4view|NGs|Movies|Reuters600): .*(history|graph|weights)_$",
+        "two runs of the earlier code differ there, too: SciPy 1.17 draws new directions of ARPACK at random",
+    ),
+]
 
 
 def main() -> None:
@@ -101,8 +106,8 @@ def record(file: Path, only: str) -> None:
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     """What is run: a name, and a function that returns values by name."""
+    from manyview import read_views
     from manyview.cluster import available_methods
-    from manyview.datasets import fetch_dataset, list_datasets
 
     ours, *others = (method.estimator for method in available_methods())
     made = generated()
@@ -126,15 +131,11 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     for data, learn_on in (("dense", 150), ("missing", 150), ("float32", "auto"), ("large", "auto"), ("large", "all")):
         yield f"{ours.__name__} on Dask, {data}, {learn_on}", lambda d=data, n=learn_on: fit_dask(ours, *made[d], n)
     yield "command line", command_line
-    for info in list_datasets():
-        if not any(DATA.glob(f"{info.name}.*")):
-            continue
-        views = fetch_dataset(info.name, data_home=DATA)
-        if views.n_samples > 10_000:
-            continue
+    for path in sorted(DATA.glob("*.mat")):
+        views = read_views(path)
         k = len(np.unique(views.labels))
         for method in (ours, *others) if views.n_samples <= ALL_METHODS_ROWS and len(views) <= 6 else (ours,):
-            yield f"{method.__name__} in memory, {info.name}", lambda m=method, v=views, k=k: fit(m, v.shuffled(0), k)
+            yield f"{method.__name__} in memory, {path.stem}", lambda m=method, v=views, k=k: fit(m, v.shuffled(0), k)
 
 
 def generated() -> dict[str, tuple[Any, int]]:

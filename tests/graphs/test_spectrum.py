@@ -203,3 +203,11 @@ def test_samples_without_edges_and_stored_zeros():
     tiny = sp.csr_array((4, 4))
     np.testing.assert_allclose(largest_eigenvectors_by_part(tiny, 3)[0], 0)
     check_by_part(tiny, 4)
+
+
+def test_eigenvalues_that_are_repeated_give_the_same_vectors_in_every_call():
+    """Every start vector lies in a small invariant space here, so that ARPACK has to draw new directions."""
+    matrix = sp.csr_array(sp.diags_array(np.repeat([3.0, 2.0, 1.0], 200)))
+    (values, vectors), (_, again) = (largest_eigenvectors(matrix, 6) for _ in range(2))
+    np.testing.assert_array_equal(vectors, again)
+    np.testing.assert_allclose(values, 3)

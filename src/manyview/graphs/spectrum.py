@@ -7,6 +7,7 @@ that.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ _DENSE_SIZE = 400
 _RESTARTS = 100
 _LARGE_SIZE = 5000
 _BLOCK_TOLERANCE = 1e-8
+_TAKES_RNG = "rng" in inspect.signature(spla.eigsh).parameters
 
 
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
@@ -95,7 +97,7 @@ def _lanczos(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None) -> 
     width = min(n, max(2 * n_vectors + 1, 40))
     try:
         values, vectors = spla.eigsh(
-            matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=width, maxiter=_RESTARTS
+            matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=width, maxiter=_RESTARTS, **_fixed_draws()
         )
     except spla.ArpackNoConvergence:
         return None
@@ -106,7 +108,8 @@ def _lanczos(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None) -> 
 def _by_blocks(matrix: SquareMatrix, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
     """Block iteration, which always ends, if with directions at the cut that are mixed with their neighbours."""
     n = matrix.shape[0]
-    lowest = spla.eigsh(matrix, 1, which="SA", v0=_start_vector(n, None), tol=0.01, return_eigenvectors=False)[0]
+    fixed = {"v0": _start_vector(n, None), **_fixed_draws()}
+    lowest = spla.eigsh(matrix, 1, which="SA", tol=0.01, return_eigenvectors=False, **fixed)[0]
     shift = 1.1 * max(-float(lowest), 0.0)  # makes the matrix positive semi-definite
     values, vectors = leading_eigenvectors(
         lambda x: matrix @ x + shift * x, n, n_vectors, tol=_BLOCK_TOLERANCE, max_iter=_RESTARTS
@@ -206,6 +209,11 @@ def _diagonal_block(matrix: sp.csr_array, first: int, last: int) -> sp.csr_array
     low, high = matrix.indptr[first], matrix.indptr[last]
     block = (matrix.data[low:high], matrix.indices[low:high] - first, matrix.indptr[first : last + 1] - low)
     return sp.csr_array(block, shape=(last - first, last - first))
+
+
+def _fixed_draws() -> dict[str, np.random.Generator]:
+    """Return arguments that let ARPACK draw the same new directions in every call, as it did before SciPy 1.17."""
+    return {"rng": np.random.default_rng(0)} if _TAKES_RNG else {}
 
 
 def _start_vector(n: int, start: np.ndarray | None) -> np.ndarray:
