@@ -308,7 +308,7 @@ def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[s
         rounds, sent, received, workers = np.subtract(marks[1], marks[0]).tolist()
         return {
             "seconds": seconds,
-            "members": len(model._fitted_views.ensemble.members),
+            "members": len(model._model.members),
             "rounds": rounds,
             "sent": sent,
             "received": received,

@@ -262,6 +262,7 @@ def test_large_data_are_sampled(described, parse):
         confidence_ = np.ones(30_000)
         history_ = {}  # noqa: RUF012
         n_iter_ = 0
+        _scale_view = None  # there was no fit
 
     found = summarise(Quick(3), views, described(Quick(3), views))
     assert found["map"]["n_shown"] == 2000

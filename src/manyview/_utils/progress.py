@@ -1,6 +1,6 @@
-"""How far long work is: told by those who do it, heard by whoever wants to show it.
+"""Progress of long work: reported by estimators, audits and searches, passed on to listeners.
 
-Estimators, audits and searches tell; only the command line listens. If nobody does, telling costs nothing.
+Only the command line listens. Without a listener, reporting costs nothing.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def listening(listener: Callable[[Step], None]) -> Iterator[None]:
 
 
 def heard() -> bool:
-    """Whether anybody listens, for those to whom making a step is work."""
+    """Return whether there is a listener, for callers to whom making a step is work."""
     return bool(_listeners)
 
 
 def tell(step: Step) -> None:
-    """Pass a step on to whoever listens."""
+    """Pass a step on to all listeners."""
     for listener in tuple(_listeners):
         listener(step)

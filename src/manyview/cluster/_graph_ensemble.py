@@ -330,9 +330,9 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         with one_thread():
             return predict(self._model, given, what, self.engine, self.n_jobs)
 
-    def _scale_view(self, name: str, values: Array) -> Array:
-        """Return samples of one view on the scale on which the model compares them."""
-        return self._model.views.scale(name, values)
+    def _scale_view(self, v: int, values: Array) -> Array:
+        """Return samples of view v on the scale on which the model compares them."""
+        return self._model.views.scale(v, values)
 
     @property
     def _n_features_out(self) -> int:

@@ -264,9 +264,8 @@ class AnchoredViews:
     units: tuple[tuple[float, np.ndarray], ...]
     anchors: tuple[ViewAnchors, ...]
 
-    def scale(self, name: str, values: Array) -> Array:
-        """Return samples of one view on the scale on which they are compared."""
-        v = self.names.index(name)
+    def scale(self, v: int, values: Array) -> Array:
+        """Return samples of view v on the scale on which they are compared."""
         factor, offset = self.units[v]
         if offset.any():
             values = (values if isinstance(values, np.ndarray) else values.toarray()) * factor + offset
@@ -293,14 +292,14 @@ def _scaled(known: AnchoredViews, views: Views, source: int) -> ScaledView:
     """Return one of the different views: each sample's from the first copy that it has."""
     anchors, parts = known.anchors[source], []
     present = np.zeros(views.n_samples, dtype=bool)
-    for name, its_source in zip(known.names, known.source, strict=True):
-        if its_source != source or name not in views.names:
+    for v, name in enumerate(known.names):
+        if known.source[v] != source or name not in views.names:
             continue
-        v = views.names.index(name)
-        new = has_view(views, v) & ~present
+        given = views.names.index(name)
+        new = has_view(views, given) & ~present
         if new.any():
-            array = views.arrays[v] if new.all() else views.arrays[v][new]
-            parts.append(spread(known.scale(name, array), np.flatnonzero(new), views.n_samples))
+            array = views.arrays[given] if new.all() else views.arrays[given][new]
+            parts.append(spread(known.scale(v, array), np.flatnonzero(new), views.n_samples))
             present |= new
     return ScaledView(anchors.scaling, reduce(add, parts) if parts else anchors.values[:0], present)
 

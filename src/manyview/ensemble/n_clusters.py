@@ -38,10 +38,10 @@ _MOST_CLUSTERS = 20
 _CLUSTER_ROWS = 5
 # Data without clusters to compare with: one alone has gaps of its own by chance.
 _REFERENCES = 3
-# It does if the drop there is so many times the one of the best choice and the largest of the reference.
+# It does if the drop there is this multiple of those of the best choice and of the largest of the reference.
 _BEYOND = 1.5
-# A number is sure if no other one has more than this share of its score, and its strength is so many times the largest
-# of the reference. Others with more than this share of the score are candidates.
+# A number is sure if no other one has more than this share of its score, and its strength is this multiple of the
+# largest of the reference. Others with more than this share of the score are candidates.
 _RIVAL = 0.4
 _CLEARLY = 2.5
 _MOST_CANDIDATES = 5
@@ -58,7 +58,7 @@ class ClusterCountSuggestion:
     sure : bool
         Whether the evidence is clear. If not, look at the candidates, and do not take the guess for more than it is.
     candidates : tuple of int
-        Numbers that the evidence speaks for, best first; only ``n_clusters`` if it is sure.
+        Numbers with evidence, best first; only ``n_clusters`` if it is sure.
     reason : str
         Why, in words and numbers.
     curve : dict of str to ndarray

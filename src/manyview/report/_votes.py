@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -81,16 +82,16 @@ def scaled_views(model: Any, views: Views, rows: np.ndarray) -> tuple[list[Array
     """
     some = check_views(views.take(rows), min_samples=1, may_be_constant=True, keep_float32=True)
     present = np.ones((len(rows), len(some)), dtype=bool) if some.present is None else some.present
-    scale = getattr(model, "_scale_view", None) or partial(_scale_by_name, model)
+    scale = getattr(model, "_scale_view", None) or partial(_scale_by_name, model, some.names)
     scaled = []
-    for v, (name, view) in enumerate(zip(some.names, some.arrays, strict=True)):
-        known = scale(name, view[present[:, v]]) if present[:, v].any() else view[present[:, v]]
+    for v, view in enumerate(some.arrays):
+        known = scale(v, view[present[:, v]]) if present[:, v].any() else view[present[:, v]]
         scaled.append(spread(known, np.flatnonzero(present[:, v]), len(rows)))
     return scaled, present
 
 
-def _scale_by_name(model: Any, name: str, values: Array) -> Array:
-    found = getattr(model, "scaling_", {}).get(name) or getattr(model, "scaling", "max")
+def _scale_by_name(model: Any, names: Sequence[str], v: int, values: Array) -> Array:
+    found = getattr(model, "scaling_", {}).get(names[v]) or getattr(model, "scaling", "max")
     return SCALERS[found if isinstance(found, str) and found in SCALERS else "max"](values)
 
 

@@ -117,7 +117,7 @@ def check_views(
 
 
 def check_n_views(given: Views, min_views: int) -> None:
-    """There must be so many views."""
+    """Refuse fewer views than the minimum number."""
     if len(given) < min_views:
         raise ViewsError(
             f"views: expected at least {min_views} views, got {len(given)}. "
