@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -74,6 +75,16 @@ def test_memory_that_we_refuse_is_bad_input_and_memory_that_is_gone_is_not():
 def test_arguments_of_python_are_named_as_options():
     error = ViewsError("a.mat: two could be views. Pass views_key= to choose, or join='inner'; labels=3 stays.")
     assert describe(error) == "a.mat: two could be views. Pass --views-key to choose, or --join inner; labels=3 stays."
+
+
+def test_a_warning_is_one_line(call, library, monkeypatch):
+    def warn(*_):
+        warnings.warn("two\nlines", UserWarning, stacklevel=1)
+        raise ViewsError("enough")
+
+    monkeypatch.setattr(manyview.experiments, "load_spec", warn)
+    result = call("experiments", "show", "tiny", "--store", "x")
+    assert result.stderr == "manyview: warning: two lines\nmanyview: enough\n"
 
 
 def test_ctrl_c_is_no_error(call, library, monkeypatch):

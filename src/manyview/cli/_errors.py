@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -37,10 +38,12 @@ class Program(TyperGroup):
     debug = False
 
     def invoke(self, ctx: Any) -> Any:
-        """Note whether tracebacks are wanted, then run the command."""
+        """Note whether tracebacks are wanted, then run the command; warnings are one line, like errors."""
         self.debug = bool(ctx.params.get("debug"))
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             say("stopped.")
             raise typer.Exit(STOPPED) from None
