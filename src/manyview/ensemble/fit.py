@@ -239,11 +239,12 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     on_consensus : callable, optional
         Called with the ensemble and its consensus after each batch of members.
     """
+    # Rows that members are learned on: the basis (as given if it is all there is, else in canonical order), or all rows.
     n, n_clusters, in_memory = len(basis.given), basis.settings.n_clusters, rows is None
     canonical = np.argsort(basis.order.rows) if in_memory else np.arange(n)
     learned = rows if rows is not None and learn_on_all else LocalRows({ROWS.name: range(n)}, basis.n_jobs)
     rows = learned if rows is None else rows
-    where = basis.given[basis.order.rows] if learned is rows else np.arange(n)  # the basis among the learned rows
+    where = basis.given[basis.order.rows] if learned is rows else np.arange(n)  # of the basis among the learned rows
 
     def list_neighbours(pool: Pool) -> None:
         if in_memory or not learn_on_all:
@@ -251,6 +252,7 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
         else:
             learned.extend(_list_neighbours, basis.anchored(pool))
 
+    # Neighbour lists, members, consensus.
     list_neighbours(basis.pool)
     ensemble = learn(learned, basis.pool.lists, basis.settings, on_consensus)
     model = Model(
@@ -266,11 +268,14 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
         if labels is not clusters:
             learned.extend(_own_rows, {LABELS.name: labels[canonical]})
 
+    # The learned graph, with an anchor in every cluster.
     pool = with_every_cluster(basis, labels)
     if pool is not basis.pool:
         list_neighbours(pool)
     n_neighbors = min(GRAPH_NEIGHBORS, len(pool.samples) - 1)
     rule = graph_rule(learned, pool.lists, labels[pool.samples], n_neighbors, n_clusters)
+
+    # Every sample: what was learned for its row, or what the model assigns; clusters numbered by their first sample.
     if learned is rows:
         # Few samples keep double precision until the end; of many, memory is needed once.
         rows.extend(_results, rule, np.dtype(float) if in_memory else precision(basis.views))
