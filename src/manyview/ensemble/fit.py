@@ -239,7 +239,7 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     on_consensus : callable, optional
         Called with the ensemble and its consensus after each batch of members.
     """
-    # Rows that members are learned on: the basis (as given if it is all there is, else in canonical order), or all rows.
+    # Rows that members are learned on: the basis (as given if it is all there is, else in canonical order), or all.
     n, n_clusters, in_memory = len(basis.given), basis.settings.n_clusters, rows is None
     canonical = np.argsort(basis.order.rows) if in_memory else np.arange(n)
     learned = rows if rows is not None and learn_on_all else LocalRows({ROWS.name: range(n)}, basis.n_jobs)
