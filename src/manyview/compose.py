@@ -109,7 +109,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
             if rows is not None and not rows.any():
                 raise ViewsError(f"views[{name!r}]: no sample has this view; leave it out.")
             own_y = y if y is None or rows is None else np.asarray(y)[rows]
-            output = _apply(name, _fit_and_transform, fitted[name], _rows_of(given[v], rows), own_y)
+            output = _apply(name, _fit_and_transform, fitted[name], _rows_of(given.arrays[v], rows), own_y)
             if output is not None:
                 outputs[name] = output
         result = _assemble(given, outputs)
@@ -143,7 +143,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
             if rows is not None and not rows.any():
                 output = self._no_rows.get(name)
             else:
-                output = _apply(name, _only_transform, self.transformers_[name], _rows_of(given[v], rows))
+                output = _apply(name, _only_transform, self.transformers_[name], _rows_of(given.arrays[v], rows))
             if output is not None:
                 outputs[name] = output
         return _assemble(given, outputs)

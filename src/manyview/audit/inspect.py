@@ -235,13 +235,13 @@ def inspect_views(views: Any) -> Inspection:
     ids = _repeated_ids(given.sample_ids)
     return Inspection(
         n_samples=given.n_samples,
-        views=tuple(_describe(given, measured, v) for v in range(len(given))),
+        views=tuple(_describe(given, measured, v) for v in range(given.n_views)),
         n_bytes=sum(found.n_bytes for found in measured),
         has_ids=given.sample_ids is not None,
         duplicate_ids=len(ids),
         duplicate_id=ids[0] if len(ids) else None,
         labels=None if given.labels is None else _look_at_labels(given.labels),
-        duplicates=_repeated(row_keys(hashes, np.arange(len(given), dtype=np.uint64))),
+        duplicates=_repeated(row_keys(hashes, np.arange(given.n_views, dtype=np.uint64))),
         without_view=len(without),
         first_without_view=int(without[0]) if len(without) else None,
     )

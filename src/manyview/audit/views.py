@@ -53,7 +53,7 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
     if reason := why_none_can_go(estimator, given):
         raise ViewsError(f"views: {reason}")
     check_any_view_may_go(runs.parameters)
-    runs.n_fits = 1 + len(given)
+    runs.n_fits = 1 + given.n_views
     labels = {REFERENCE: runs.fit(REFERENCE)}
     for v, name in enumerate(given.names):
         changed = without_view(runs.parameters, given, v)
@@ -64,7 +64,7 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
 def why_none_can_go(estimator: Any, views: Views) -> str | None:
     """Say why no view can be left out; None if one can."""
     needed = max(getattr(estimator, "min_views", 1), 1) + 1
-    if len(views) < needed:
+    if views.n_views < needed:
         name = type(estimator).__name__
         return f"to leave one out, {name} needs at least {needed} views, got {len(views)}: {', '.join(views.names)}."
     if views.present is None or (views.present.sum(axis=1) > 1).all():
@@ -76,7 +76,7 @@ def why_none_can_go(estimator: Any, views: Views) -> str | None:
 
 
 def _without(views: Views, left_out: int) -> Views:
-    kept = [v for v in range(len(views)) if v != left_out]
+    kept = [v for v in range(views.n_views) if v != left_out]
     return replace(
         views,
         arrays=tuple(views.arrays[v] for v in kept),

@@ -117,10 +117,10 @@ def _checked(views: Views, model: Any) -> Views:
     """The views, unless the method is going to refuse them anyhow."""
     from manyview.views import check_views
 
-    if len(views) < model.min_views:
+    if views.n_views < model.min_views:
         raise typer.BadParameter(
-            f"{type(model).__name__} needs at least {model.min_views} views, got {len(views)}. Give one file for each "
-            "view, or say how to cut the columns of this table into views, for example with --view-sizes 2.",
+            f"{type(model).__name__} needs at least {model.min_views} views, got {views.n_views}. Give one file for "
+            "each view, or say how to cut the columns of this table into views, for example with --view-sizes 2.",
             param_hint="FILES",
         )
     n_clusters = 2 if model.n_clusters == AUTO else model.n_clusters  # auto finds no fewer

@@ -139,7 +139,7 @@ class AMGL(MultiViewClusterer):
 
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
-        graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views]
+        graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views.arrays]
         found = amgl.run(
             graphs,
             self.n_clusters,

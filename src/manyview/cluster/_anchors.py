@@ -63,10 +63,10 @@ def check_anchor_indices(anchors: Sequence[int], n_samples: int) -> np.ndarray:
 
 def check_anchor_memory(who: str, views: Views, n_anchors: int, n_neighbors: int) -> None:
     """Refuse what cannot fit: a sparse graph between samples and anchors per view, and dense anchors x anchors."""
-    edges = (len(views) + 2) * views.n_samples * min(n_neighbors * len(views), n_anchors)
+    edges = (views.n_views + 2) * views.n_samples * min(n_neighbors * views.n_views, n_anchors)
     check_memory(
         who,
         16.0 * edges + 4 * 8.0 * n_anchors**2,
-        f"{len(views)} views, {views.n_samples} samples and {n_anchors} anchors",
+        f"{views.n_views} views, {views.n_samples} samples and {n_anchors} anchors",
         "Choose a smaller n_anchors, or use GraphEnsemble.",
     )

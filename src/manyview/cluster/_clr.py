@@ -132,7 +132,7 @@ class CLR(MultiViewClusterer):
 
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
-        table = concatenate([SCALERS[self.scaling](view) for view in views])
+        table = concatenate([SCALERS[self.scaling](view) for view in views.arrays])
         given = drop_weak_edges(neighbor_graph(table, k, symmetric=self.symmetric))
         learned = clr.fit(
             given,

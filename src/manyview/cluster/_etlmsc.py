@@ -176,7 +176,7 @@ class ETLMSC(MultiViewClusterer):
         return self.tensor_axis == "views"
 
     def _fit(self, views: Views) -> None:
-        n, n_views = views.n_samples, len(views)
+        n, n_views = views.n_samples, views.n_views
         slices = 2 * _SLICE_ARRAYS * (n_views // 2 + 1) if self.tensor_axis == "views" else 0
         check_memory(
             "ETLMSC",
@@ -186,7 +186,7 @@ class ETLMSC(MultiViewClusterer):
         )
         self._warn_of_order(n_views)
         transitions = np.empty((n_views, n, n))
-        for v, view in enumerate(views):
+        for v, view in enumerate(views.arrays):
             transitions[v] = etlmsc.transition_matrix(gaussian_kernel(SCALERS[self.scaling](view)))
         essential = etlmsc.run(
             transitions,

@@ -173,14 +173,14 @@ class LMVSC(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         rng = check_random_state(self.random_state)
         m = self._anchor_count(views)
-        width = m * len(views)
+        width = m * views.n_views
         check_memory(
             "LMVSC",
             8.0 * (_TEMPORARY * views.n_samples * width + width**2),
-            f"{views.n_samples} samples and {m} anchors in each of {len(views)} views",
+            f"{views.n_samples} samples and {m} anchors in each of {views.n_views} views",
             "Choose a smaller n_anchors, or use GraphEnsemble.",
         )
-        scaled = [SCALERS[self.scaling](view) for view in views]
+        scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         seed = int(rng.randint(2**31))  # the same for every view, so that their order does not matter
         anchors = [
             kmeans_centres(
@@ -202,7 +202,7 @@ class LMVSC(MultiViewClusterer):
             tol=self.tol,
             max_iter=self.max_iter,
             n_threads=self.n_jobs,
-            on_pass=self._on_pass(total=len(views), unit="views"),
+            on_pass=self._on_pass(total=views.n_views, unit="views"),
         )
         points = scale_unit_rows(found.embedding) if self.row_normalize else found.embedding
         labels = kmeans_labels(points, self.n_clusters, rng, self.n_init)
@@ -226,8 +226,9 @@ class LMVSC(MultiViewClusterer):
             return max(min(_MOST_ANCHORS, views.n_samples // _SAMPLES_PER_ANCHOR), self.n_clusters)
         if self.n_anchors > views.n_samples:
             raise ViewsError(f"n_anchors={self.n_anchors} is more than there are samples: n_samples={views.n_samples}.")
-        if self.n_anchors * len(views) < self.n_clusters:
+        if self.n_anchors * views.n_views < self.n_clusters:
             raise ViewsError(
-                f"n_anchors={self.n_anchors} for each of {len(views)} views is less than n_clusters={self.n_clusters}."
+                f"n_anchors={self.n_anchors} for each of {views.n_views} views is less than "
+                f"n_clusters={self.n_clusters}."
             )
         return self.n_anchors

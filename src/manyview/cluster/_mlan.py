@@ -144,7 +144,7 @@ class MLAN(MultiViewClusterer):
 
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
-        scaled = [SCALERS[self.scaling](view) for view in views]
+        scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         initial, alpha = mlan.first_graph(concatenate(scaled), len(scaled), k)
         learned = mlan.run(
             np.stack([mlan.edge_distances(view, initial) for view in scaled]),

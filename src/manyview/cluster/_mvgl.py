@@ -153,7 +153,7 @@ class MVGL(MultiViewClusterer):
         self.verbose = verbose
 
     def _fit(self, views: Views) -> None:
-        n, n_views = views.n_samples, len(views)
+        n, n_views = views.n_samples, views.n_views
         k = limit_neighbors(self.n_neighbors, n - 1, "other samples")
         if not self.local:
             check_memory(
@@ -162,7 +162,7 @@ class MVGL(MultiViewClusterer):
                 f"{n} samples and {n_views} views",
                 "Use local=True.",
             )
-        neighbours = [neighbor_graph(SCALERS[self.scaling](view), k, symmetric=False) for view in views]
+        neighbours = [neighbor_graph(SCALERS[self.scaling](view), k, symmetric=False) for view in views.arrays]
         initial = [symmetrize(graph) for graph in neighbours]
         all_edges = None if self.local else _all_pairs(n)
         learned_views = [

@@ -167,7 +167,7 @@ class MVSC(MultiViewClusterer):
         rng = check_random_state(self.random_state)
         m = self._anchor_count(views.n_samples)
         check_anchor_memory("MVSC", views, m, self.n_neighbors)
-        scaled = [SCALERS[self.scaling](view) for view in views]
+        scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         centres = kmeans_centres(concatenate(scaled), m, rng, max_iter=_CENTRE_ROUNDS)
         anchors = np.split(centres, np.cumsum(views.n_features)[:-1], axis=1)
         k = limit_neighbors(self.n_neighbors, len(centres)) if len(centres) > 1 else 1

@@ -149,7 +149,7 @@ class RDEKM(MultiViewClusterer):
             "Reduce the features first.",
         )
         n_components = self.n_components or max(self.n_clusters - 1, 1)
-        scores = [principal_scores(view) for view in views]
+        scores = [principal_scores(view) for view in views.arrays]
         varying = [v for v, table in enumerate(scores) if table.shape[1]]
         if not varying:
             raise ViewsError("views: all of them are constant, but for rounding; there is nothing to tell samples by.")
@@ -172,7 +172,7 @@ class RDEKM(MultiViewClusterer):
         best = min(found, key=lambda partition: partition.objective[-1])
 
         self.labels_ = best.labels
-        self.view_weights_ = np.zeros(len(views))
+        self.view_weights_ = np.zeros(views.n_views)
         self.view_weights_[varying] = best.view_weights
         self.embedding_ = np.hstack(best.embeddings)
         self.n_iter_ = best.n_iter

@@ -157,7 +157,7 @@ class SFMC(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         m = count_anchors(self.anchors, self._number_of_anchors(views.n_samples), views.n_samples, self.n_clusters)
         check_anchor_memory("SFMC", views, m, self.n_neighbors)
-        scaled = [SCALERS[self.scaling](view) for view in views]
+        scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         anchors = choose_anchors(scaled, self.anchors, m, self.random_state, given_rows=views.sample_ids)
         k = limit_neighbors(self.n_neighbors, len(anchors))
         graphs = [bipartite_graph(view, view[anchors], k) for view in scaled]

@@ -139,7 +139,7 @@ class SMSC(MultiViewClusterer):
 
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
-        graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views]
+        graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views.arrays]
         similarities = [symmetrize(normalize_graph(graph)) for graph in graphs]
         if self.initialization == "svd":
             frames = smsc.frames_of_spectra(similarities, self.n_clusters)

@@ -23,14 +23,14 @@ _TEMPORARY = 4
 
 def gaussian_kernels(who: str, views: Views, scaling: str) -> Iterator[np.ndarray]:
     """The Gaussian kernel of one scaled view after the other; a ``MemoryError`` if there is no room for all of them."""
-    n, n_views = views.n_samples, len(views)
+    n, n_views = views.n_samples, views.n_views
     check_memory(
         who,
         8.0 * n**2 * (n_views + _TEMPORARY),
         f"{n} samples and {n_views} views",
         "Use GraphEnsemble, whose memory grows with the samples, not with their square.",
     )
-    for view in views:
+    for view in views.arrays:
         yield gaussian_kernel(SCALERS[scaling](view))
 
 
@@ -42,6 +42,6 @@ def readout_index(readout_view: int | str | None, views: Views) -> int | None:
         if readout_view not in views.names:
             raise ViewsError(f"readout_view={readout_view!r} is not among the views: {', '.join(views.names)}.")
         return views.names.index(readout_view)
-    if readout_view >= len(views):
-        raise ViewsError(f"readout_view={readout_view} is not among the views 0 to {len(views) - 1}.")
+    if readout_view >= views.n_views:
+        raise ViewsError(f"readout_view={readout_view} is not among the views 0 to {views.n_views - 1}.")
     return int(readout_view)

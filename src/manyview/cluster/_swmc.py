@@ -135,7 +135,7 @@ class SwMC(MultiViewClusterer):
     def _fit(self, views: Views) -> None:
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
         learned = swmc.run(
-            [drop_weak_edges(neighbor_graph(SCALERS[self.scaling](view), k)) for view in views],
+            [drop_weak_edges(neighbor_graph(SCALERS[self.scaling](view), k)) for view in views.arrays],
             self.n_clusters,
             weight=self.connectivity_weight,
             max_iter=self.max_iter,

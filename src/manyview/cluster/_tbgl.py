@@ -190,14 +190,14 @@ class TBGL(MultiViewClusterer):
         m = count_anchors(self.anchors, self.n_anchors, views.n_samples, self.n_clusters)
         check_memory(
             "TBGL",
-            _TENSORS * 8 * len(views) * views.n_samples * m,
-            f"{len(views)} views, {views.n_samples} samples and {m} anchors",
+            _TENSORS * 8 * views.n_views * views.n_samples * m,
+            f"{views.n_views} views, {views.n_samples} samples and {m} anchors",
             "Choose a smaller n_anchors, or use GraphEnsemble.",
         )
-        scaled = [SCALERS[self.scaling](view) for view in views]
+        scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         anchors = choose_anchors(scaled, self.anchors, m, self.random_state)
         k = limit_neighbors(self.n_neighbors, len(anchors))
-        self._warn_of_order(len(views))
+        self._warn_of_order(views.n_views)
 
         graphs = np.stack([bipartite_graph(view, view[anchors], k).toarray() for view in scaled])
         settings = published.Settings(

@@ -179,13 +179,13 @@ def _help(info: DatasetInfo, path: Path) -> str:
 
 def _as_described(views: Views, info: DatasetInfo, path: Path, verify: bool) -> Views:
     """Name the views by the registry, if the file holds what the registry says."""
-    if verify and (views.n_samples, len(views)) != (info.n_samples, len(info.views)):
+    if verify and (views.n_samples, views.n_views) != (info.n_samples, len(info.views)):
         raise DatasetError(
             f"{info.name}: expected {info.n_samples} samples in {len(info.views)} views, "
-            f"got {views.n_samples} in {len(views)} from {path}; it is another "
+            f"got {views.n_samples} in {views.n_views} from {path}; it is another "
             "dataset. Pass verify=False to read it as it is."
         )
-    if len(views) != len(info.views):
+    if views.n_views != len(info.views):
         return views
     if views.n_features != info.n_features:
         warn_user(

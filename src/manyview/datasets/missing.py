@@ -56,7 +56,7 @@ def drop_views(
     if not 0 <= rate <= 1:  # also true of NaN
         raise ValueError(f"rate: expected a share from 0 to 1, got {rate}.")
     checked = check_views(views)
-    n_samples, n_views = checked.n_samples, len(checked)
+    n_samples, n_views = checked.n_samples, checked.n_views
     before = np.ones((n_samples, n_views), dtype=bool) if checked.present is None else checked.present
 
     random = check_random_state(random_state)

@@ -42,7 +42,7 @@ _LIKELY_DONORS = 20
 def scaling_names(scaling: Any, views: Views) -> list[str]:
     """Return the scaling that a user asks for, by name or "auto", for every view."""
     if isinstance(scaling, str):
-        return [scaling] * len(views)
+        return [scaling] * views.n_views
     if isinstance(scaling, Mapping):
         unknown = [name for name in scaling if name not in views.names]
         if unknown:
@@ -50,8 +50,8 @@ def scaling_names(scaling: Any, views: Views) -> list[str]:
         wanted = [scaling.get(name, "auto") for name in views.names]
     else:
         wanted = list(scaling)
-        if len(wanted) != len(views):
-            raise ViewsError(f"scaling: expected one name or one per view ({len(views)}), got {len(wanted)}.")
+        if len(wanted) != views.n_views:
+            raise ViewsError(f"scaling: expected one name or one per view ({views.n_views}), got {len(wanted)}.")
     for name, value in zip(views.names, wanted, strict=True):
         if value != "auto" and value not in SCALERS:
             raise ViewsError(

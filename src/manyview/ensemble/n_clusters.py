@@ -140,7 +140,7 @@ def suggest_n_clusters(
     """
     checked = check_views(views, view_sizes=view_sizes)
     numbers = _check_range(k_range, checked)
-    wanted = scaling_names([scaling] * len(checked) if isinstance(scaling, str) else scaling, checked)
+    wanted = scaling_names([scaling] * checked.n_views if isinstance(scaling, str) else scaling, checked)
     seed = int(check_random_state(random_state).randint(2**31))
     with one_thread():  # more threads add up in another order; see the estimators' base class
         scaled, twin = _prepare(checked, wanted, seed)

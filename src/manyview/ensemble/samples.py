@@ -129,7 +129,7 @@ def draw_by_content(rows: Rows, size: int) -> tuple[Views, np.ndarray, np.ndarra
 
 def _look(block: Block) -> dict[str, np.ndarray]:
     views = checked(block)
-    present = np.ones((1, len(views)), dtype=bool) if views.present is None else np.unique(views.present, axis=0)
+    present = np.ones((1, views.n_views), dtype=bool) if views.present is None else np.unique(views.present, axis=0)
     return {HASHES.name: row_hashes(views.arrays, views.present), PATTERNS.name: present}
 
 
@@ -163,7 +163,7 @@ def _pick(block: Block, wanted: np.ndarray) -> Views | None:
 def _stack(parts: list[Views]) -> Views:
     """Put samples of several blocks one after the other."""
     arrays: list[Any] = []
-    for v in range(len(parts[0])):
+    for v in range(parts[0].n_views):
         columns = [part.arrays[v] for part in parts]
         if sp.issparse(columns[0]):
             arrays.append(sp.vstack(columns, format="csr"))
@@ -172,7 +172,7 @@ def _stack(parts: list[Views]) -> Views:
     marked = [part.present for part in parts]
     present = None
     if any(part is not None for part in marked):
-        whole = [np.ones((part.n_samples, len(part)), dtype=bool) for part in parts]
+        whole = [np.ones((part.n_samples, part.n_views), dtype=bool) for part in parts]
         present = np.concatenate([own if mark is None else mark for own, mark in zip(whole, marked, strict=True)])
     return replace(parts[0], arrays=tuple(arrays), sample_ids=None, labels=None, present=present)
 
@@ -241,21 +241,21 @@ class Footprint:
         """Bytes that learning takes: scaled samples, lists, labels of the members, a Gram matrix per thread."""
         copies = _COPIES * self.n_learned * self._sample_bytes
         embeddings = 8 * (3 + self.n_threads) * self._n_clusters
-        lists = self.n_listed * (len(self.views) * self.list_length * _LISTED + 8 * self.n_members + embeddings)
+        lists = self.n_listed * (self.views.n_views * self.list_length * _LISTED + 8 * self.n_members + embeddings)
         return copies + lists + self.n_threads * 12 * (0.75 * self.n_anchors) ** 2
 
     @property
     def results(self) -> float:
         """Bytes of what is known of every sample in the end; the graph is there twice while it is put together."""
         size = 4 if all(_value_bytes(array) == 4 for array in self.views.arrays) else 8
-        edges = len(self.views) * min(GRAPH_NEIGHBORS, self.n_anchors) * 2 * (size + 4)
-        hashes = 9 * len(self.views)
+        edges = self.views.n_views * min(GRAPH_NEIGHBORS, self.n_anchors) * 2 * (size + 4)
+        hashes = 9 * self.views.n_views
         return self.views.n_samples * (16 + 2 * size * (self._n_clusters + 1) + edges + hashes)
 
     @property
     def block(self) -> float:
         """Bytes that a thread takes for the block in its hands."""
-        n_views = len(self.views)
+        n_views = self.views.n_views
         edges = n_views * (self.list_length // 2 + 1) * _EDGE
         row = _BLOCK_COPIES * self._sample_bytes + n_views * self.list_length * _LISTED + edges
         return min(self.block_rows, self.views.n_samples) * row
@@ -271,7 +271,7 @@ class Footprint:
     def announce(self, who: str, verbose: bool) -> None:
         """Print, if wanted, what the fit will take; refuse it if that is not available."""
         n = self.views.n_samples
-        size = f"{n:,} samples in {len(self.views)} views, learning on {self.n_listed:,}"
+        size = f"{n:,} samples in {self.views.n_views} views, learning on {self.n_listed:,}"
         if verbose:
             there = gib(available_memory())
             print(f"{who} on {size}: about {gib(self.total)} besides the views; {there} are available.", flush=True)
@@ -286,7 +286,7 @@ class Footprint:
 
     def announce_to_workers(self, who: str, verbose: bool, memory: Sequence[int]) -> None:
         """Do the same for Dask workers with this memory: a block must fit into each, the rest they spill to disk."""
-        size = f"{self.views.n_samples:,} samples in {len(self.views)} views, learning on {self.n_listed:,}"
+        size = f"{self.views.n_samples:,} samples in {self.views.n_views} views, learning on {self.n_listed:,}"
         block = f"{self.block_rows:,} samples"
         if verbose:
             there = f"{len(memory)} workers have {gib(sum(memory))}"

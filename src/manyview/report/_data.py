@@ -45,7 +45,7 @@ def describe_data(
     """
     classes = class_codes(views)
     known = None if classes is None else classes[classes >= 0]
-    present = [views.n_samples] * len(views) if views.present is None else views.present.sum(axis=0).tolist()
+    present = [views.n_samples] * views.n_views if views.present is None else views.present.sum(axis=0).tolist()
     return {
         "files": [str(file) for file in files],
         "reading": plain(reading or {}),

@@ -81,7 +81,7 @@ def scaled_views(model: Any, views: Views, rows: np.ndarray) -> tuple[list[Array
     A model that keeps the scaling of its fit applies it. The others keep its name only; it is learned from these rows.
     """
     some = check_views(views.take(rows), min_samples=1, may_be_constant=True, keep_float32=True)
-    present = np.ones((len(rows), len(some)), dtype=bool) if some.present is None else some.present
+    present = np.ones((len(rows), some.n_views), dtype=bool) if some.present is None else some.present
     scale = getattr(model, "_scale_view", None) or partial(_scale_by_name, model, some.names)
     scaled = []
     for v, view in enumerate(some.arrays):

@@ -118,9 +118,9 @@ def check_views(
 
 def check_n_views(given: Views, min_views: int) -> None:
     """Refuse fewer views than the minimum number."""
-    if len(given) < min_views:
+    if given.n_views < min_views:
         raise ViewsError(
-            f"views: expected at least {min_views} views, got {len(given)}. "
+            f"views: expected at least {min_views} views, got {given.n_views}. "
             "To use one table as several views, pass view_sizes=."
         )
 
@@ -128,7 +128,7 @@ def check_n_views(given: Views, min_views: int) -> None:
 def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Views:
     """Check the values of every view, and find out which rows are there."""
     checked = []
-    known = np.ones((given.n_samples, len(given)), dtype=bool)
+    known = np.ones((given.n_samples, given.n_views), dtype=bool)
     for v, (where, array) in enumerate(zip(places(given.names), given.arrays, strict=True)):
         has_view = given.has_view(v)
         values, has_view = check_values(array, where, present=has_view, **rules)
@@ -141,7 +141,7 @@ def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Vi
 
 
 def _known(views: Views) -> np.ndarray:
-    return np.ones((views.n_samples, len(views)), dtype=bool) if views.present is None else views.present
+    return np.ones((views.n_samples, views.n_views), dtype=bool) if views.present is None else views.present
 
 
 def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None) -> Views:
@@ -234,9 +234,9 @@ def match_fitted(views: Any, given: Views, names: Sequence[str], n_features: Seq
         Of the fitted views.
     """
     if not (isinstance(views, Views | Mapping) or is_annotated(views)):  # then the names say nothing
-        if len(given) != len(names):
+        if given.n_views != len(names):
             raise ViewsError(
-                f"views: expected {len(names)} views, as in fit, got {len(given)}. To give some of them only, name "
+                f"views: expected {len(names)} views, as in fit, got {given.n_views}. To give some of them only, name "
                 f"them in a dict; they are {', '.join(names)}."
             )
         given = replace(given, names=tuple(names))

@@ -31,6 +31,16 @@ class Views:
     present : array-like of bool, shape (n_samples, n_views), optional
         Which views each sample has; at least one. The values of a row that is not there are never looked at. None, also
         if every sample has every view: nothing is missing.
+    feature_names : sequence of (sequence of str, or None), optional
+        What the columns of each view are called. Default: the column names of data frames, None for other views.
+    metadata : DataFrame of n_samples rows, optional
+        What else is known about the samples, such as clinical data. No estimator looks at it.
+
+    Notes
+    -----
+    To scikit-learn, views are a table of samples: ``len(views)`` is the number of samples, and ``views[rows]``, with a
+    slice, a mask or integers, has these samples of every view. ``views["texture"]`` is one view; ``views.arrays``,
+    ``views.names`` and ``views.items()`` are all of them.
 
     Examples
     --------
@@ -41,6 +51,8 @@ class Views:
     Views(3 samples; colour: 2, texture: 4)
     >>> views["texture"].shape
     (3, 4)
+    >>> len(views), views[:2]
+    (3, Views(2 samples; colour: 2, texture: 4))
     """
 
     arrays: tuple[Any, ...]
@@ -48,6 +60,8 @@ class Views:
     sample_ids: np.ndarray | None = None
     labels: np.ndarray | None = None
     present: np.ndarray | None = None
+    feature_names: tuple[tuple[str, ...] | None, ...] | None = None
+    metadata: Any = None
 
     def __post_init__(self) -> None:
         n_views = len(self.arrays)
@@ -76,18 +90,34 @@ class Views:
                     )
                 object.__setattr__(self, field, value)
         object.__setattr__(self, "present", self._check_present())
+        object.__setattr__(self, "feature_names", self._check_feature_names())
+        if self.metadata is not None and len(self.metadata) != self.n_samples:
+            raise ViewsError(f"metadata: expected one row per sample ({self.n_samples}), got {len(self.metadata)}.")
 
     def _check_present(self) -> np.ndarray | None:
         if self.present is None:
             return None
         present = np.asarray(self.present)
-        if present.shape != (self.n_samples, len(self)) or present.dtype.kind != "b":
+        if present.shape != (self.n_samples, self.n_views) or present.dtype.kind != "b":
             raise ViewsError(
-                f"present: expected True or False for every sample and view, shape ({self.n_samples}, {len(self)}), "
-                f"got {present.dtype} of shape {present.shape}."
+                f"present: expected True or False for every sample and view, shape ({self.n_samples}, "
+                f"{self.n_views}), got {present.dtype} of shape {present.shape}."
             )
         check_any_view(present, self.sample_ids)
         return None if present.all() else present
+
+    def _check_feature_names(self) -> tuple[tuple[str, ...] | None, ...]:
+        if self.feature_names is None:
+            return tuple(column_names(array) for array in self.arrays)
+        if len(self.feature_names) != self.n_views:
+            raise ViewsError(
+                f"feature_names: expected one list per view ({self.n_views}), got {len(self.feature_names)}."
+            )
+        names = tuple(None if own is None else tuple(map(str, own)) for own in self.feature_names)
+        for where, own, width in zip(places(self.names), names, self.n_features, strict=True):
+            if own is not None and len(own) != width:
+                raise ViewsError(f"feature_names of {where}: expected one per column ({width}), got {len(own)}.")
+        return names
 
     @classmethod
     def from_frames(cls, frames: Mapping[str, Any]) -> Views:
@@ -132,12 +162,26 @@ class Views:
         return int(self.arrays[0].shape[0])
 
     @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.arrays)
+
+    @property
     def n_features(self) -> tuple[int, ...]:
         """Number of columns of each view."""
         return tuple(int(a.shape[1]) for a in self.arrays)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, and of the columns of all views together."""
+        return self.n_samples, sum(self.n_features)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Go over names and views."""
+        return zip(self.names, self.arrays, strict=True)
+
     def __len__(self) -> int:
-        return len(self.arrays)
+        return self.n_samples
 
     def __sizeof__(self) -> int:
         """Bytes with those of the arrays: Dask workers go by it when they have to spill."""
@@ -145,14 +189,26 @@ class Views:
         return object.__sizeof__(self) + int(sum(sizes))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.arrays)
+        raise TypeError(
+            "Views are a table of samples and cannot be gone over. For the views: views.arrays, views.items(); for "
+            "samples: views[rows]."
+        )
 
-    def __getitem__(self, key: int | str) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self.names:
                 raise KeyError(one_line(f"no view named {key!r}; there are {', '.join(self.names)}"))
-            key = self.names.index(key)
-        return self.arrays[key]
+            return self.arrays[self.names.index(key)]
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # how scikit-learn selects rows
+            key = key[0]
+        if isinstance(key, int | np.integer):
+            raise TypeError(
+                f"views[{key}] could be a view or a sample. For the view: views.arrays[{key}] or by name; for the "
+                f"sample: views[[{key}]]."
+            )
+        if isinstance(key, tuple):
+            raise TypeError("Views are indexed by samples (a slice, a mask or integers) or by the name of a view.")
+        return self.take(key if isinstance(key, slice) else np.asarray(key, dtype=None if len(key) else np.intp))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{shortened(name)}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
@@ -175,6 +231,7 @@ class Views:
             sample_ids=pick(self.sample_ids),
             labels=pick(self.labels),
             present=pick(self.present),
+            metadata=None if self.metadata is None else self.metadata.iloc[rows],
         )
 
     def shuffled(self, random_state: int | np.random.RandomState | None = None) -> Views:
@@ -241,6 +298,13 @@ def _take_rows(array: Any, rows: Any) -> Any:
 def places(names: Sequence[str]) -> list[str]:
     """How an error calls each view."""
     return [f"views[{name!r}]" for name in names]
+
+
+def column_names(table: Any) -> tuple[str, ...] | None:
+    """Return the names of a data frame's columns, if they are text."""
+    if not is_frame(table) or not all(isinstance(name, str) for name in table.columns):
+        return None
+    return tuple(table.columns)
 
 
 def is_frame(value: Any) -> bool:

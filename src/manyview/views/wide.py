@@ -25,8 +25,10 @@ def cut_table(views: Views, view_sizes: int | Sequence[int]) -> Views:
     >>> cut_table(Views([np.ones((3, 5))], labels=[0, 0, 1]), [2, 3])
     Views(3 samples; view0: 2, view1: 3; 2 classes)
     """
-    if len(views) > 1:
-        raise ViewsError(f"view_sizes: only for one table, but there are {len(views)} views: {', '.join(views.names)}.")
+    if views.n_views > 1:
+        raise ViewsError(
+            f"view_sizes: only for one table, but there are {views.n_views} views: {', '.join(views.names)}."
+        )
     return replace(split_columns(views.arrays[0], view_sizes), sample_ids=views.sample_ids, labels=views.labels)
 
 
