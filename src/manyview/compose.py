@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from manyview.exceptions import ViewsError
 from manyview.views import Array, Views, check_views
-from manyview.views.checks import match_fitted
 from manyview.views.joins import spread
+from manyview.views.matching import match_fitted
 
 __all__ = ["ViewTransformer"]
 
@@ -69,12 +69,12 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         self.remainder = remainder
         self.view_sizes = view_sizes
 
-    def fit(self, views: Any, y: Any = None) -> ViewTransformer:
+    def fit(self, X: Any, y: Any = None) -> ViewTransformer:
         """Fit the transformer of every view.
 
         Parameters
         ----------
-        views : Views, list or dict of arrays, or one array with ``view_sizes``
+        X : Views, list or dict of arrays, or one table with ``view_sizes``
             Each of shape (n_samples, n_features_v); see :func:`manyview.check_views`.
         y : array-like of shape (n_samples,), optional
             Passed to the transformers. The labels of :class:`manyview.Views` are not.
@@ -83,15 +83,15 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self.fit_transform(views, y)
+        self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, views: Any, y: Any = None) -> Views:
+    def fit_transform(self, X: Any, y: Any = None) -> Views:
         """Fit the transformer of every view and return the transformed views.
 
         Parameters
         ----------
-        views, y
+        X, y
             As for :meth:`fit`.
 
         Returns
@@ -99,7 +99,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         Views
             As from :meth:`transform`.
         """
-        given = self._check(views, min_samples=2)
+        given = self._check(X, min_samples=2)
         chosen = self._choose(given.names)
         fitted: dict[str, Any] = {}
         outputs: dict[str, Array] = {}
@@ -117,16 +117,18 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         self.view_names_ = given.names
         self.view_sizes_ = dict(zip(given.names, given.n_features, strict=True))
         self.n_features_in_ = sum(given.n_features)
+        if given.feature_names and any(own is not None for own in given.feature_names):
+            self.feature_names_in_ = dict(zip(given.names, given.feature_names, strict=True))
         # For new samples of which none has the view: what comes out has this width, and is sparse or not.
         self._no_rows = {name: output[:0] for name, output in outputs.items()}
         return result
 
-    def transform(self, views: Any) -> Views:
+    def transform(self, X: Any) -> Views:
         """Transform the views of samples, new ones or those of the fit.
 
         Parameters
         ----------
-        views : Views, list or dict of arrays, or one array with ``view_sizes``
+        X : Views, list or dict of arrays, or one table with ``view_sizes``
             The views of the fit, by name, or some of them.
 
         Returns
@@ -135,8 +137,9 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
             With the same names, ids, labels and missing views; rows of a view that a sample lacks are zero.
         """
         check_is_fitted(self)
-        checked = self._check(views, min_samples=1)
-        given = match_fitted(views, checked, self.view_names_, list(self.view_sizes_.values()))
+        checked = self._check(X, min_samples=1)
+        features, who = getattr(self, "feature_names_in_", None), type(self).__name__
+        given = match_fitted(X, checked, self.view_names_, list(self.view_sizes_.values()), features, who)
         outputs = {}
         for v, name in enumerate(given.names):
             rows = given.has_view(v)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -89,6 +89,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     labels_: np.ndarray
     anchor_indices_: np.ndarray
+    feature_names_in_: dict[str, tuple[str, ...] | None]
 
     # Rules of the parameters that several methods have; __init_subclass__ gives each those that its __init__ names.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -100,7 +101,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         "max_iter": [interval(Integral, 1, None, "left")],
         "tol": [interval(Real, 0, None, "left")],
         "n_init": [interval(Integral, 1, None, "left")],
-        "view_sizes": [None, interval(Integral, 1, None, "left"), "array-like"],
+        "view_sizes": [None, interval(Integral, 1, None, "left"), str, Mapping, "array-like"],
         "random_state": ["random_state"],
         "n_jobs": [None, interval(Integral, 1, None, "left")],
         "verbose": ["boolean"],
@@ -112,12 +113,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         names = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "args", "kwargs")]
         cls._parameter_constraints = {name: rules[name] for name in names}
 
-    def fit(self, views: Any, y: Any = None) -> MultiViewClusterer:
+    def fit(self, X: Any, y: Any = None) -> MultiViewClusterer:
         """Cluster the samples.
 
         Parameters
         ----------
-        views : Views, list or dict of arrays, or one array with ``view_sizes``
+        X : Views, list or dict of arrays, or one table with ``view_sizes``
             Each of shape (n_samples, n_features_v); see :func:`manyview.check_views`.
         y : ignored
             For scikit-learn's conventions only.
@@ -127,7 +128,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        checked = self._check(views)
+        checked = self._check(X)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same
         # however many cores there are. The solvers run threads of their own, over rows.
         with one_thread():
@@ -139,6 +140,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
                 self._fit(checked)
         self.view_names_ = checked.names
         self.n_features_in_ = sum(checked.n_features)
+        names = checked.feature_names or ()
+        if any(own is not None for own in names):
+            self.feature_names_in_ = dict(zip(checked.names, names, strict=True))
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self._warn_of_fewer()
         return self
 

@@ -31,6 +31,7 @@ from manyview.graphs import SCALERS
 from manyview.graphs.canonical import check_n_clusters
 from manyview.views import Array, Views, check_views
 from manyview.views.checks import check_n_views, check_new_views
+from manyview.views.wide import ViewSizes
 
 # Samples that "auto" learns on, at most.
 _LEARNED_ROWS = 10_000
@@ -75,8 +76,9 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Where the work is done. "local" is the threads of this machine; "dask" the workers of the current
         ``distributed.Client``, with the same result. "auto" takes the workers if the views are Dask arrays and there
         is a client.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    view_sizes : int, sequence of int, mapping or str, optional
+        For one table instead of a list of views: the number of columns of each view, or the number of views; or which
+        columns belong to which view (see :func:`manyview.check_views`).
     random_state : int, RandomState or None, default=None
         Random seed. An int makes the result reproducible, bit by bit.
     n_jobs : int or None, default=None
@@ -121,6 +123,8 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Names of the views.
     n_features_in_ : int
         Features of all views together.
+    feature_names_in_ : dict of str to (tuple of str, or None)
+        Names of the features of each view; only there if some view has names.
 
     Notes
     -----
@@ -167,7 +171,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         n_members: int = 48,
         learn_on: str | int = "auto",
         engine: str = "auto",
-        view_sizes: int | Sequence[int] | None = None,
+        view_sizes: ViewSizes | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -289,7 +293,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             print(f"GraphEnsemble {what}: agreement {agreement:.3f}{change}", flush=True)
         tell(Step("GraphEnsemble", n_members, self.n_members, "members", agreement, "agreement"))
 
-    def predict(self, views: Any) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of samples, which need not be those of the fit.
 
         Each sample takes the way through the ensemble that the fitted ones took: its nearest anchors, every member's
@@ -298,35 +302,37 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
         Parameters
         ----------
-        views : Views, list or dict of arrays, or one array with ``view_sizes``
+        X : Views, list or dict of arrays, or one table with ``view_sizes``
             The views of the fit, or some of them by name in a dict or :class:`manyview.Views`; views of single samples
-            may be missing. They are read in blocks of 8,192, so memory does not grow with their number.
+            may be missing. Features that have names are found by them, in any order. Samples are read in blocks of
+            8,192, so memory does not grow with their number.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self._predict(views, LABELS.name)
+        return self._predict(X, LABELS.name)
 
-    def predict_confidence(self, views: Any) -> np.ndarray:
+    def predict_confidence(self, X: Any) -> np.ndarray:
         """Return the share of the ensemble that votes for each sample's label, as in ``confidence_``.
 
         Views are as in ``predict``. Members that drew none of a sample's views do not vote.
         """
-        return self._predict(views, CONFIDENCE.name)
+        return self._predict(X, CONFIDENCE.name)
 
-    def transform(self, views: Any) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         """Return coordinates in which the clusters are compact, as in ``embedding_``; views as in ``predict``."""
-        embedding = self._predict(views, EMBEDDING.name)
-        ids = getattr(views, "sample_ids", None)
+        embedding = self._predict(X, EMBEDDING.name)
+        ids = getattr(X, "sample_ids", None)
         if ids is not None and _get_output_config("transform", self)["dense"] == "pandas":
             # scikit-learn takes the index from data frames only
             return pandas.DataFrame(embedding, index=ids)
         return embedding
 
-    def _predict(self, views: Any, what: str) -> Any:
+    def _predict(self, X: Any, what: str) -> Any:
         check_is_fitted(self)
-        given = open_new_views(self._model.views, views, self.view_sizes, type(self).__name__)
+        known, features = self._model.views, getattr(self, "feature_names_in_", None)
+        given = open_new_views(known, X, self.view_sizes, type(self).__name__, features)
         with one_thread():
             return predict(self._model, given, what, self.engine, self.n_jobs)
 

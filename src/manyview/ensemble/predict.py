@@ -25,8 +25,9 @@ from manyview.ensemble.members import Lists, Member, member_labels
 from manyview.ensemble.samples import checked, is_distributed, local_rows, precision
 from manyview.exceptions import ViewsError
 from manyview.views import Views
-from manyview.views.checks import check_new_views, match_fitted
-from manyview.views.container import is_lazy, is_table
+from manyview.views.checks import check_new_views
+from manyview.views.container import is_frame, is_lazy, is_table
+from manyview.views.matching import match_fitted, order_columns
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,28 @@ def predict(model: Model, views: Views, what: str, engine: str, n_jobs: int | No
     return np.concatenate(local_rows(views, n_jobs).map(_predict_block, model, what))
 
 
-def open_new_views(known: AnchoredViews, views: Any, view_sizes: Any, who: str) -> Views:
-    """Return the views of new samples in the order and by the names of the fitted ones, their values not checked."""
+def open_new_views(
+    known: AnchoredViews,
+    views: Any,
+    view_sizes: Any,
+    who: str,
+    feature_names: Mapping[str, Sequence[str] | None] | None = None,
+) -> Views:
+    """Return the views of new samples by the names of the fitted views and features, their values not checked."""
     n_features = sum(known.n_features)
-    if view_sizes is not None and is_table(views) and views.shape[-1] != n_features:
-        # scikit-learn's own words, which its tools look for
-        raise ViewsError(f"X has {views.shape[-1]} features, but {who} is expecting {n_features} features as input.")
-    given = match_fitted(views, check_new_views(views, view_sizes=view_sizes), known.names, known.n_features)
+    if view_sizes is not None and is_table(views):
+        if is_frame(views) and feature_names:
+            views = order_columns(views, [feature_names.get(name) for name in known.names])
+        if views.shape[-1] != n_features:
+            # scikit-learn's own words, which its tools look for
+            raise ViewsError(
+                f"X has {views.shape[-1]} features, but {who} is expecting {n_features} features as input."
+            )
+    opened = check_new_views(views, view_sizes=view_sizes)
+    given = match_fitted(views, opened, known.names, known.n_features, feature_names, who)
     if given.n_samples == 0:
-        raise ViewsError(f"views: {who} got no sample to place (n_samples=0); expected at least 1.")
-    return Views(given.arrays, given.names, given.sample_ids, present=given.present)
+        raise ViewsError(f"views: {who} got no sample to predict (n_samples=0); expected at least 1.")
+    return Views(given.arrays, given.names, given.sample_ids, present=given.present, feature_names=given.feature_names)
 
 
 def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -24,7 +25,7 @@ from manyview.views.container import (
     is_table,
     places,
 )
-from manyview.views.wide import split_columns
+from manyview.views.wide import ViewSizes, has_levels, split_columns, split_levels
 
 Array: TypeAlias = np.ndarray | sp.csr_array
 """One checked view: a dense array or a CSR array, ``float64``, or ``float32`` where that is asked for."""
@@ -36,7 +37,7 @@ LARGEST, SMALLEST = 1e150, 1e-150
 def check_views(
     views: Any,
     *,
-    view_sizes: int | Sequence[int] | None = None,
+    view_sizes: ViewSizes | None = None,
     present: Any = None,
     zero_rows: Literal["values", "missing"] | Sequence[str] = "values",
     min_views: int = 1,
@@ -57,9 +58,13 @@ def check_views(
         :meth:`Views.from_frames` joins those that do not. Of a MuData or a mapping of AnnData objects, ``X`` of every
         modality is a view; a sample may be absent from some. Of one AnnData, every 2-D entry in ``obsm`` is a view,
         and there must be at least two; ``X`` is not taken. Values on disk or not yet computed (dask) are loaded.
-    view_sizes : int or sequence of int, optional
-        For *one* 2-D array that holds all views side by side: the number of columns of each view, or the number of
-        views of (nearly) equal width.
+    view_sizes : int, sequence of int, mapping or str, optional
+        For *one* table that holds all views side by side: the number of columns of each view, or the number of views of
+        (nearly) equal width; or, by name, the columns of each view: a pattern (``{"rna": "rna__*"}``), a list of
+        columns, a slice, a mask, or a callable that returns one of these, such as
+        ``sklearn.compose.make_column_selector``; or a separator (``"__"``): what comes before it in the name of a
+        column is the view. A column that no view takes is an error. A data frame whose columns have two levels, view
+        and feature, needs nothing.
     present : array-like of bool, shape (n_samples, n_views), optional
         Which views each sample has, if that is not told by rows of NaN.
     zero_rows : {"values", "missing"} or sequence of str, default="values"
@@ -131,9 +136,13 @@ def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Vi
     known = np.ones((given.n_samples, given.n_views), dtype=bool)
     for v, (where, array) in enumerate(zip(places(given.names), given.arrays, strict=True)):
         has_view = given.has_view(v)
-        values, has_view = check_values(array, where, present=has_view, **rules)
+        known_as: dict[str, Any] = {
+            "features": given.feature_names and given.feature_names[v],
+            "samples": given.sample_ids,
+        }
+        values, has_view = check_values(array, where, present=has_view, **known_as, **rules)
         if given.names[v] in zero_views:
-            values, has_view = check_values(values, where, present=_nonzero_rows(values), **rules)
+            values, has_view = check_values(values, where, present=_nonzero_rows(values), **known_as, **rules)
         checked.append(values)
         known[:, v] = True if has_view is None else has_view
     check_any_view(known, given.sample_ids, rules.get("first_row", 0))
@@ -144,7 +153,7 @@ def _known(views: Views) -> np.ndarray:
     return np.ones((views.n_samples, views.n_views), dtype=bool) if views.present is None else views.present
 
 
-def check_new_views(views: Any, *, view_sizes: int | Sequence[int] | None = None) -> Views:
+def check_new_views(views: Any, *, view_sizes: ViewSizes | None = None) -> Views:
     """Sort out the containers of samples that are to be looked at block by block; see :func:`check_block`."""
     return _as_views(views if view_sizes is None else split_columns(views, view_sizes))
 
@@ -182,6 +191,8 @@ def _as_views(views: Any) -> Views:
         raise ViewsError(f"views: expected arrays, got the text {views!r}. To read a file: manyview.read_views(path).")
     if isinstance(views, Mapping) and not is_table(views):  # scipy's DOK matrices are mappings, too
         names, arrays = tuple(str(name) for name in views), tuple(views.values())
+    elif has_levels(views):
+        return split_levels(views)
     elif isinstance(views, np.ndarray) and views.dtype == object and views.ndim != 2:
         raise ViewsError(f"views: expected a list of arrays, got an object array of shape {views.shape}.")
     elif is_table(views) or (isinstance(views, Sequence) and len(views) > 0 and np.isscalar(views[0])):
@@ -221,39 +232,13 @@ def _common_index(views: Views) -> np.ndarray | None:
     return ids
 
 
-def match_fitted(views: Any, given: Views, names: Sequence[str], n_features: Sequence[int]) -> Views:
-    """New samples, by the names of the fitted views: all of these in their order, or some by name.
-
-    Parameters
-    ----------
-    views : object
-        What the user gave.
-    given : Views
-        What became of it.
-    names, n_features : sequences
-        Of the fitted views.
-    """
-    if not (isinstance(views, Views | Mapping) or is_annotated(views)):  # then the names say nothing
-        if given.n_views != len(names):
-            raise ViewsError(
-                f"views: expected {len(names)} views, as in fit, got {given.n_views}. To give some of them only, name "
-                f"them in a dict; they are {', '.join(names)}."
-            )
-        given = replace(given, names=tuple(names))
-    sizes = dict(zip(names, n_features, strict=True))
-    for where, name, size in zip(places(given.names), given.names, given.n_features, strict=True):
-        if name not in sizes:
-            raise ViewsError(f"{where}: there was no such view in fit; there were {', '.join(names)}.")
-        if size != sizes[name]:
-            raise ViewsError(f"{where}: expected {sizes[name]} features, as in fit, got {size}.")
-    return given
-
-
 def check_values(
     array: Any,
     where: str,
     *,
     present: np.ndarray | None = None,
+    features: Sequence[str] | None = None,
+    samples: np.ndarray | None = None,
     first_row: int = 0,
     may_be_constant: bool = False,
     may_have_gaps: bool = False,
@@ -266,6 +251,8 @@ def check_values(
     present : ndarray of bool, optional
         False for rows whose values are not to be looked at. A row that is all NaN counts as missing, too. Missing rows
         become zero.
+    features, samples : sequences, optional
+        Names of the columns and rows, for the texts of errors.
     first_row : int
         The number of the first row, for the texts of errors.
     may_be_constant : bool
@@ -309,8 +296,9 @@ def check_values(
     if present is not None:
         checked = keep_rows(checked, present)
     if not may_have_gaps:
-        _check_finite(checked, where, first_row)
-        _check_size(checked, where, first_row, may_be_small=may_be_constant)
+        at = partial(_told, features=features, samples=samples, first_row=first_row)
+        _check_finite(checked, where, at)
+        _check_size(checked, where, at, may_be_small=may_be_constant)
     seen = checked if present is None else checked[present]
     if not may_be_constant and _is_constant(seen):
         n_seen = "every sample" if present is None else f"each of the {seen.shape[0]} samples that have it"
@@ -348,21 +336,27 @@ def keep_rows(array: Array, rows: np.ndarray) -> Array:
     return sp.csr_array((array.data[kept], array.indices[kept], indptr), shape=array.shape)
 
 
-def _check_finite(array: Array, where: str, first_row: int) -> None:
+def _told(row: int, column: int, *, features: Sequence[str] | None, samples: Any, first_row: int) -> str:
+    """Return where a value is, with the names of sample and feature where they are known."""
+    sample = "" if samples is None else f" (sample {str(samples[row])!r})"
+    feature = "" if features is None else f" ({features[column]!r})"
+    return f"row {first_row + row}{sample}, column {column}{feature}"
+
+
+def _check_finite(array: Array, where: str, at: Callable[[int, int], str]) -> None:
     values = array.data if sp.issparse(array) else array
     finite = np.isfinite(values)
     if finite.all():
         return
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
-    row, column = _place(array, int(np.argmin(finite)))
     raise ViewsError(
-        f"{where}: contains {what}, first at row {first_row + row}, column {column}; {(~finite).sum()} of "
+        f"{where}: contains {what}, first at {at(*_place(array, int(np.argmin(finite))))}; {(~finite).sum()} of "
         f"{np.prod(array.shape)} values are not finite. Impute or remove them first. (A row that is NaN from end to "
         "end says that the sample lacks this view.)"
     )
 
 
-def _check_size(array: Array, where: str, first_row: int, *, may_be_small: bool) -> None:
+def _check_size(array: Array, where: str, at: Callable[[int, int], str], *, may_be_small: bool) -> None:
     """Refuse values, all finite, whose squares are not; and views that would vanish when they are squared."""
     values = array if isinstance(array, np.ndarray) else array.data
     if not values.size:
@@ -371,9 +365,9 @@ def _check_size(array: Array, where: str, first_row: int, *, may_be_small: bool)
     if largest > LARGEST:
         row, column = _place(array, int(np.argmax(np.abs(values))))
         raise ViewsError(
-            f"{where}: its largest value, {array[row, column]:.3g} at row {first_row + row}, column {column}, is too "
-            f"large to be squared; expected at most {LARGEST:g}. If it stands for a value that is missing, impute or "
-            "remove it; else divide the view by a constant."
+            f"{where}: its largest value, {array[row, column]:.3g} at {at(row, column)}, is too large to be "
+            f"squared; expected at most {LARGEST:g}. If it stands for a value that is missing, impute or remove it; else "
+            "divide the view by a constant."
         )
     if 0 < largest < SMALLEST and not may_be_small:
         raise ViewsError(

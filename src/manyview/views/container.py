@@ -154,7 +154,8 @@ class Views:
         from manyview.views.joins import join_frames  # which builds on this module
 
         arrays, sample_ids, present = join_frames(frames)
-        return cls(arrays, tuple(str(name) for name in frames), sample_ids=sample_ids, present=present)
+        names, features = tuple(str(name) for name in frames), tuple(map(column_names, frames.values()))
+        return cls(arrays, names, sample_ids=sample_ids, present=present, feature_names=features)
 
     @property
     def n_samples(self) -> int:

@@ -1,0 +1,117 @@
+"""New samples for a fitted model: views and features by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import scipy.sparse as sp
+
+from manyview.exceptions import ViewsError, warn_user
+from manyview.views.container import Views, column_names, is_annotated, is_frame, places
+from manyview.views.wide import has_levels
+
+
+def order_columns(table: Any, feature_names: Sequence[Sequence[str] | None]) -> Any:
+    """Return a data frame of all views side by side with its columns in the order of the fit, found by their names."""
+    own = column_names(table)
+    if own is None or any(names is None for names in feature_names):
+        return table
+    wanted = [name for names in feature_names for name in names or ()]
+    if own == tuple(wanted):
+        return table
+    position = {feature: column for column, feature in enumerate(own)}
+    _check_same_features("views", own, wanted, position)
+    return table.iloc[:, [position[feature] for feature in wanted]]
+
+
+def match_fitted(
+    views: Any,
+    given: Views,
+    names: Sequence[str],
+    n_features: Sequence[int],
+    feature_names: Mapping[str, Sequence[str] | None] | None = None,
+    who: str = "The model",
+) -> Views:
+    """Return new samples by the names of the fitted views and features.
+
+    The views are all of the fitted ones in their order, or some by name. Features that have names are brought into the
+    order of the fit.
+
+    Parameters
+    ----------
+    views : object
+        What the user gave.
+    given : Views
+        What became of it.
+    names, n_features : sequences
+        Of the fitted views.
+    feature_names : mapping of str to (sequence of str, or None), optional
+        Of the fitted views, by name; None if the fit knew none.
+    who : str
+        The estimator, for warnings.
+    """
+    if not (isinstance(views, Views | Mapping) or is_annotated(views) or has_levels(views)):  # then names say nothing
+        if given.n_views != len(names):
+            raise ViewsError(
+                f"views: expected {len(names)} views, as in fit, got {given.n_views}. To give some of them only, name "
+                f"them in a dict; they are {', '.join(names)}."
+            )
+        given = replace(given, names=tuple(names))
+    sizes = dict(zip(names, n_features, strict=True))
+    for where, name in zip(places(given.names), given.names, strict=True):
+        if name not in sizes:
+            raise ViewsError(f"{where}: there was no such view in fit; there were {', '.join(names)}.")
+    given = _match_features(given, feature_names or {}, who)
+    for where, name, size in zip(places(given.names), given.names, given.n_features, strict=True):
+        if size != sizes[name]:
+            raise ViewsError(f"{where}: expected {sizes[name]} features, as in fit, got {size}.")
+    return given
+
+
+def _match_features(given: Views, fitted: Mapping[str, Sequence[str] | None], who: str) -> Views:
+    """Bring named features into the order of the fit; refuse missing and unknown ones."""
+    arrays, found = list(given.arrays), list(given.feature_names or [None] * given.n_views)
+    for v, (where, name) in enumerate(zip(places(given.names), given.names, strict=True)):
+        wanted, own = fitted.get(name), found[v]
+        if (wanted is None) != (own is None):
+            # scikit-learn's words
+            text = (
+                f"{where} has feature names, but {who} was fitted without feature names"
+                if wanted is None
+                else f"{where} does not have valid feature names, but {who} was fitted with feature names"
+            )
+            warn_user(text, UserWarning)
+        if wanted is None or own is None or tuple(own) == tuple(wanted):
+            continue
+        position = {feature: column for column, feature in enumerate(own)}
+        _check_same_features(where, own, wanted, position)
+        columns = [position[feature] for feature in wanted]
+        arrays[v] = arrays[v].iloc[:, columns] if is_frame(arrays[v]) else _columns_of(arrays[v], columns)
+        found[v] = tuple(wanted)
+    return replace(given, arrays=tuple(arrays), feature_names=tuple(found))
+
+
+def _check_same_features(where: str, own: Sequence[str], wanted: Sequence[str], position: Mapping[str, int]) -> None:
+    if len(position) < len(own):
+        repeated = next(feature for feature in own if own.count(feature) > 1)
+        raise ViewsError(f"{where}: the feature {repeated!r} is there more than once; give each a name of its own.")
+    known = set(wanted)
+    missing = [feature for feature in wanted if feature not in position]
+    unknown = [feature for feature in own if feature not in known]
+    told = [f"{word} {_listed(names)}" for word, names in (("lacks", missing), ("has unknown", unknown)) if names]
+    if told:
+        raise ViewsError(
+            f"{where}: its features are not those of the fit: it {' and '.join(told)}. Give the {len(wanted)} features "
+            "of the fit, in any order, under their names."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(map(repr, names[:3])) + more
+
+
+def _columns_of(array: Any, columns: list[int]) -> Any:
+    return array.tocsr()[:, columns] if sp.issparse(array) else array[:, columns]
