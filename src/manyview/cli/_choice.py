@@ -90,7 +90,7 @@ def find_method(name: str, hint: str = "--method") -> Method:
     former = {_plain(old): slug(new) for old, new in FORMER_NAMES.items()}
     if _plain(name) in former:
         raise typer.BadParameter(f"{name!r} is called {former[_plain(name)]} now.", param_hint=hint)
-    close = get_close_matches(_plain(name), plain, n=3)
+    close = get_close_matches(_plain(name), plain, n=3, cutoff=0.75)
     meant = f" Did you mean {' or '.join(plain[one] for one in close)}?" if close else ""
     raise typer.BadParameter(f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint=hint)
 

@@ -301,9 +301,15 @@ def check_values(
         _check_size(checked, where, at, may_be_small=may_be_constant)
     seen = checked if present is None else checked[present]
     if not may_be_constant and _is_constant(seen):
-        n_seen = "every sample" if present is None else f"each of the {seen.shape[0]} samples that have it"
-        raise ViewsError(f"{where}: {n_seen} has the same values, so it says nothing about them; leave this view out.")
+        raise ViewsError(f"{where}: {_why_constant(seen.shape[0], present is None)}; leave this view out.")
     return checked, present
+
+
+def _why_constant(n_samples: int, complete: bool) -> str:
+    if n_samples <= 1:
+        return "no sample has it" if n_samples == 0 else "only one sample has it"
+    who = "every sample" if complete else f"each of the {n_samples} samples that have it"
+    return f"{who} has the same values, so it does not tell them apart"
 
 
 def _with_short_indices(array: sp.csr_array) -> sp.csr_array:
@@ -366,8 +372,8 @@ def _check_size(array: Array, where: str, at: Callable[[int, int], str], *, may_
         row, column = _place(array, int(np.argmax(np.abs(values))))
         raise ViewsError(
             f"{where}: its largest value, {array[row, column]:.3g} at {at(row, column)}, is too large to be "
-            f"squared; expected at most {LARGEST:g}. If it stands for a value that is missing, impute or remove it; else "
-            "divide the view by a constant."
+            f"squared; expected at most {LARGEST:g}. If it stands for a value that is missing, impute or remove it; "
+            "else divide the view by a constant."
         )
     if 0 < largest < SMALLEST and not may_be_small:
         raise ViewsError(
