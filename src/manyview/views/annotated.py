@@ -43,7 +43,10 @@ def modality_views(modalities: Mapping[str, Any], order: Any = ()) -> dict[str, 
             raise ViewsError(f"{place}: the AnnData object has no values in X.")
     arrays = [_in_memory(modality.X) for modality in modalities.values()]
     ids = [np.asarray(modality.obs_names) for modality in modalities.values()]
-    features = tuple(tuple(map(str, modality.var_names)) for modality in modalities.values())
+    features = tuple(
+        tuple(map(str, modality.var_names)) if hasattr(modality, "var_names") else None
+        for modality in modalities.values()
+    )
     return {"names": names, "feature_names": features, **outer_join(arrays, ids, places, order)._asdict()}
 
 

@@ -58,8 +58,7 @@ def split_columns(
         raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
     ids = np.asarray(table.index) if is_frame(table) and has_ids(table) else None
     known = column_names(table) if feature_names is None else tuple(feature_names)
-    groups = _groups(table, known, view_sizes)
-    table = table.to_numpy() if is_frame(table) else table
+    given, table = table, table.to_numpy() if is_frame(table) else table
     if not is_lazy(table):
         try:
             table = check_array(
@@ -67,6 +66,7 @@ def split_columns(
             )
         except ValueError as error:
             raise ViewsError(f"views: {error}") from error
+    groups = _groups(given, known, table.shape[1], view_sizes)
     return Views(
         tuple(table[:, columns] for columns in groups.values()),
         tuple(groups) if isinstance(view_sizes, Mapping | str) else (),
@@ -79,9 +79,10 @@ def _at(names: Sequence[str], columns: slice | list[int]) -> tuple[str, ...]:
     return tuple(names[columns] if isinstance(columns, slice) else [names[c] for c in columns])
 
 
-def _groups(table: Any, known: Sequence[str] | None, view_sizes: ViewSizes) -> dict[Any, slice | list[int]]:
+def _groups(
+    table: Any, known: Sequence[str] | None, n_columns: int, view_sizes: ViewSizes
+) -> dict[Any, slice | list[int]]:
     """Return the columns of each view, as a slice or by their positions."""
-    n_columns = table.shape[1] if len(getattr(table, "shape", ())) == 2 else np.asarray(table).shape[-1]
     if isinstance(view_sizes, str):
         view_sizes = _by_prefix(known, view_sizes)
     if isinstance(view_sizes, Mapping):
