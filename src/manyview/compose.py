@@ -314,4 +314,4 @@ def _assemble(given: Views, outputs: Mapping[str, Array]) -> Views:
         rows = given.has_view(v)
         arrays.append(output if rows is None else spread(output, np.flatnonzero(rows), given.n_samples))
     present = None if given.present is None else given.present[:, kept]
-    return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present)
+    return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present, feature_names=None)

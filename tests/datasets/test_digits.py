@@ -32,7 +32,7 @@ def test_shapes_names_and_order(views):
 
 def test_clean_for_estimators_and_the_same_every_time(views):
     assert check_views(views).n_features == views.n_features
-    for first, second in zip(views, load_digits_views(), strict=True):
+    for first, second in zip(views.arrays, load_digits_views().arrays, strict=True):
         assert first.dtype == np.float64
         np.testing.assert_array_equal(first, second)
 

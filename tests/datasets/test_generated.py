@@ -23,9 +23,9 @@ def test_shapes_names_labels(shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_same_seed_gives_the_same_data(shape):
     one, two, other = (make_multiview(60, shape=shape, random_state=seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(one.arrays, two.arrays, strict=True))
     assert np.array_equal(one.labels, two.labels)
-    assert not np.array_equal(one[0], other[0])
+    assert not np.array_equal(one.arrays[0], other.arrays[0])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -57,9 +57,9 @@ def test_rings_and_moons_are_connected_shapes_and_no_blobs(shape):
 @pytest.mark.parametrize("shape", ["rings", "moons"])
 def test_without_noise_every_view_keeps_all_distances(shape):
     views = make_multiview(80, 3, shape=shape, noise=0.0, n_features=[2, 9, 4], random_state=0)
-    for view in views:
-        np.testing.assert_allclose(pdist(view), pdist(views[0]), atol=1e-7)  # values have eight decimals
-    assert not np.allclose(views[0], views[1][:, :2])
+    for view in views.arrays:
+        np.testing.assert_allclose(pdist(view), pdist(views.arrays[0]), atol=1e-7)  # values have eight decimals
+    assert not np.allclose(views.arrays[0], views.arrays[1][:, :2])
 
 
 @pytest.mark.parametrize("shape", ["rings", "moons"])
@@ -79,7 +79,8 @@ def test_more_noise_is_harder():
     scores = []
     for noise in (0.1, 1.0):
         views = make_multiview(300, noise=noise, random_state=0)
-        scores.append(adjusted_rand_score(views.labels, KMeans(3, n_init=3, random_state=0).fit_predict(views[0])))
+        labels = KMeans(3, n_init=3, random_state=0).fit_predict(views.arrays[0])
+        scores.append(adjusted_rand_score(views.labels, labels))
     assert scores[0] > scores[1] + 0.2
 
 

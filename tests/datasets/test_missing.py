@@ -67,7 +67,7 @@ def test_the_same_seed_gives_the_same_gaps(views, pattern):
 
 def test_values_that_are_there_stay_and_nothing_is_left_of_the_others(views):
     gaps = drop_views(views, 0.3, random_state=0)
-    for v, (before, after) in enumerate(zip(views, gaps, strict=True)):
+    for v, (before, after) in enumerate(zip(views.arrays, gaps.arrays, strict=True)):
         here = gaps.present[:, v]
         assert np.array_equal(after[here], before[here])
         assert not after[~here].any()
@@ -79,7 +79,7 @@ def test_values_that_are_there_stay_and_nothing_is_left_of_the_others(views):
 def test_sparse_views_stay_sparse():
     table = sp.random_array((60, 30), density=0.3, format="csr", random_state=0)
     gaps = drop_views(Views([table, table.copy() * 2]), 0.4, random_state=0)
-    for v, after in enumerate(gaps):
+    for v, after in enumerate(gaps.arrays):
         assert sp.issparse(after)
         here = gaps.present[:, v]
         assert after[~here].nnz == 0
@@ -98,7 +98,7 @@ def test_what_was_missing_stays_missing(views):
 def test_a_rate_of_zero_takes_nothing(views):
     gaps = drop_views(views, 0.0)
     assert gaps.present is None
-    assert all(np.array_equal(a, b) for a, b in zip(views, gaps, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(views.arrays, gaps.arrays, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_a_second_matrix_is_not_lost(save_mat, views):
     path = save_mat(X=views[0], Y=views[1])
     with pytest.raises(FileFormatError, match=r"data\.mat: Y \(6, 5\) has a name for labels, but it is a matrix"):
         read_views(path)
-    assert len(read_views(path, views_key=["X", "Y"])) == 2
+    assert read_views(path, views_key=["X", "Y"]).n_views == 2
     assert read_views(path, views_key="X").labels is None
 
 

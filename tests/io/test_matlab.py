@@ -40,7 +40,7 @@ def test_real_file(data_file, same, name, n_samples, n_classes, n_features):
     assert len(np.unique(found.labels)) == n_classes
     assert found.names == tuple(f"view{i}" for i in range(len(n_features)))
     expected = scipy.io.loadmat(path)["X"].ravel()  # an independent reader
-    assert all(same(a, b) for a, b in zip(found, expected, strict=True))
+    assert all(same(a, b) for a, b in zip(found.arrays, expected, strict=True))
 
 
 @pytest.mark.parametrize("compress", [False, True])
@@ -50,7 +50,7 @@ def test_cell(save_mat, cell, same, views, labels, compress, shape, views_key, l
     path = save_mat(compress=compress, **{views_key: cell(views, shape), labels_key: labels, "note": "hello"})
     found = read_views(path)
     assert found.names == ("view0", "view1", "view2")
-    assert all(same(a, b) for a, b in zip(found, views, strict=True))
+    assert all(same(a, b) for a, b in zip(found.arrays, views, strict=True))
     np.testing.assert_array_equal(found.labels, labels)
 
 
@@ -58,7 +58,7 @@ def test_cell(save_mat, cell, same, views, labels, compress, shape, views_key, l
 def test_cell_v73(save_mat73, same, views, labels, row):
     path = save_mat73(row=row, X=views, Y=labels[:, None].astype(float), note="hello", info={"a": views[0]}, none=None)
     found = read_views(path)
-    assert all(same(a, b) for a, b in zip(found, views, strict=True))
+    assert all(same(a, b) for a, b in zip(found.arrays, views, strict=True))
     np.testing.assert_array_equal(found.labels, labels)
     assert found.labels.dtype == np.int64
 
@@ -69,7 +69,7 @@ def test_sparse_stays_sparse(save_mat, save_mat73, cell, same, version):
     matrices.append(sp.csc_array((6, 3)))  # no entries at all
     path = save_mat(X=cell(matrices)) if version == "5" else save_mat73(X=matrices)
     found = read_views(path)
-    assert all(isinstance(a, sp.csr_array) and same(a, b) for a, b in zip(found, matrices, strict=True))
+    assert all(isinstance(a, sp.csr_array) and same(a, b) for a, b in zip(found.arrays, matrices, strict=True))
 
 
 @pytest.mark.parametrize("version", ["5", "7.3"])
@@ -83,9 +83,9 @@ def test_features_by_samples_are_transposed(save_mat, save_mat73, cell, same, la
     path = save_mat(X=cell(stored), y=labels) if version == "5" else save_mat73(X=stored, y=labels[None, :])
     found = read_views(path)
     assert found.n_features == (4, 9, 6)
-    assert same(found[0], stored[0].T)
-    assert same(found[1], stored[1].T)
-    assert same(found[2], stored[2])  # both ways round fit: as it is
+    assert same(found.arrays[0], stored[0].T)
+    assert same(found.arrays[1], stored[1].T)
+    assert same(found.arrays[2], stored[2])  # both ways round fit: as it is
 
 
 def test_labels_turn_only_the_views_that_lie_the_other_way(save_mat, cell, labels):
@@ -130,7 +130,7 @@ def test_version_4(tmp_path, views, labels):
 def test_version_4_sparse(tmp_path, same):
     matrix = sp.random(6, 5, density=0.4, random_state=0, format="csc")
     scipy.io.savemat(tmp_path / "old.mat", {"X": matrix}, format="4")
-    found = read_views(tmp_path / "old.mat")[0]
+    found = read_views(tmp_path / "old.mat").arrays[0]
     assert isinstance(found, sp.csr_array)
     assert same(found, matrix)
 
@@ -144,14 +144,14 @@ def test_plain_hdf5_without_matlab_attributes(tmp_path, views):
 
 def test_logical_and_complex_keep_their_kind(save_mat, save_mat73, cell):
     yes = np.eye(4, 3) > 0
-    assert read_views(save_mat("a.mat", X=cell([yes])))[0].dtype == bool
-    assert read_views(save_mat73("b.mat", X=[yes]))[0].dtype == bool
-    assert read_views(save_mat("c.mat", X=cell([yes + 1j])))[0].dtype == np.complex128
+    assert read_views(save_mat("a.mat", X=cell([yes]))).arrays[0].dtype == bool
+    assert read_views(save_mat73("b.mat", X=[yes])).arrays[0].dtype == bool
+    assert read_views(save_mat("c.mat", X=cell([yes + 1j]))).arrays[0].dtype == np.complex128
 
 
 def test_struct_object_and_nested_cell_are_only_described(save_mat, cell, views):
     path = save_mat(X=cell(views), info={"a": 1}, nested=cell([cell([1, 2])]), function="x")
-    assert len(read_views(path)) == 3
+    assert read_views(path).n_views == 3
     with pytest.raises(FileFormatError, match=r"info \(struct\)"):
         read_views(path, views_key="info")
 
@@ -166,7 +166,7 @@ def test_names_and_keys(save_mat, cell, views, labels):
 
 
 def test_result_is_writable_and_in_native_order(save_mat, cell, views):
-    for array in read_views(save_mat(X=cell(views))):
+    for array in read_views(save_mat(X=cell(views))).arrays:
         assert array.flags.writeable
         assert array.dtype.isnative
 
@@ -223,7 +223,7 @@ def test_v73_sparse_logical(save_mat73):
     path = save_mat73(X=matrix)
     with h5py.File(path, "r+") as file:
         file["X"].attrs["MATLAB_class"] = np.bytes_("logical")
-    found = read_views(path)[0]
+    found = read_views(path).arrays[0]
     assert found.dtype == bool
     np.testing.assert_array_equal(found.toarray(), matrix.toarray() != 0)
 
@@ -235,7 +235,7 @@ def test_v73_what_only_matlab_can_decode_is_described(save_mat73, views):
         file["names"].attrs["MATLAB_object_decode"] = np.int32(3)
         file["names"].attrs["MATLAB_class"] = np.bytes_("string")
         file["text"] = "in HDF5's own way"
-    assert len(read_views(path)) == 3
+    assert read_views(path).n_views == 3
     with pytest.raises(FileFormatError, match=r"names \(string\)"):
         read_views(path, views_key="names")
     with pytest.raises(FileFormatError, match=r"text \(object\)"):
@@ -271,14 +271,14 @@ def write_v5(tmp_path):
 def test_v5_big_endian(write_v5, views):
     values = views[0].ravel(order="F").astype(">f8").tobytes()
     found = read_views(write_v5(_variable(">", 6, (6, 4), "X", (9, values)), order=">"))
-    np.testing.assert_array_equal(found[0], views[0])
-    assert found[0].dtype.isnative
+    np.testing.assert_array_equal(found.arrays[0], views[0])
+    assert found.arrays[0].dtype.isnative
 
 
 def test_v5_sparse_logical_is_one_byte_each_whatever_its_type_says(write_v5):
     rows, starts = struct.pack("<3i", 0, 2, 1), struct.pack("<3i", 0, 2, 3)
     variable = _variable("<", 5 | 0x200, (3, 2), "X", (5, rows), (5, starts), (9, b"\1\1\1"))
-    found = read_views(write_v5(variable))[0]
+    found = read_views(write_v5(variable)).arrays[0]
     assert found.dtype == bool
     np.testing.assert_array_equal(found.toarray(), [[1, 0], [0, 1], [1, 0]])
 
@@ -419,7 +419,7 @@ def test_changed_bytes_are_an_error_or_views(tmp_path, whole_files, kind, change
     except FileFormatError as error:
         assert "changed.mat" in str(error)  # noqa: PT017
     else:
-        assert all(array.shape[0] == found.n_samples for array in found)
+        assert all(array.shape[0] == found.n_samples for array in found.arrays)
 
 
 def test_v4_that_announces_more_than_the_file(tmp_path):

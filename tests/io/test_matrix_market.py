@@ -36,13 +36,13 @@ def test_round_trip(tmp_path, same, kind, extension):
     named.write_bytes(gzip.compress(path.read_bytes()) if extension.endswith("gz") else path.read_bytes())
     found = read_views(named)
     assert found.names == ("words",)
-    assert same(found[0], matrix)
+    assert same(found.arrays[0], matrix)
 
 
 def test_pattern_is_ones(tmp_path):
     path = tmp_path / "links.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n% c\n\n2 3 2\n1 2\n2 3\n")
-    np.testing.assert_array_equal(read_views(path)[0].toarray(), [[0, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(read_views(path).arrays[0].toarray(), [[0, 1, 0], [0, 0, 1]])
 
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
@@ -106,7 +106,7 @@ def test_whole_numbers_beyond_64_bits(tmp_path):
 @pytest.mark.parametrize("field", ["real", "double"])
 def test_only_whole_numbers_have_64_bits(tmp_path, field):
     (tmp_path / "a.mtx").write_text(HEAD.replace("real", field) + "1 2 1\n1 2 1e300\n")
-    assert read_views(tmp_path / "a.mtx")[0].toarray().tolist() == [[0, 1e300]]
+    assert read_views(tmp_path / "a.mtx").arrays[0].toarray().tolist() == [[0, 1e300]]
 
 
 def test_the_text_may_be_long_where_the_entries_are_many(tmp_path):
@@ -114,4 +114,4 @@ def test_the_text_may_be_long_where_the_entries_are_many(tmp_path):
     n = 1100
     lines = "".join(f"{row}".ljust(999) + "\n" for row in range(n))
     (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix array real general\n{n} 1\n{lines}")
-    np.testing.assert_array_equal(read_views(tmp_path / "a.mtx")[0].ravel(), np.arange(n))
+    np.testing.assert_array_equal(read_views(tmp_path / "a.mtx").arrays[0].ravel(), np.arange(n))

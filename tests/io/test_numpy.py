@@ -19,7 +19,7 @@ def test_npz_keeps_order_names_and_types(tmp_path, same, views, labels, save):
     save(tmp_path / "a.npz", zebra=views[0], ant=views[1], y=labels, note=np.array("text"), scale=np.ones(3))
     found = read_views(tmp_path / "a.npz")
     assert found.names == ("zebra", "ant")
-    assert all(same(a, b) for a, b in zip(found, views[:2], strict=True))
+    assert all(same(a, b) for a, b in zip(found.arrays, views[:2], strict=True))
     np.testing.assert_array_equal(found.labels, labels)
 
 
@@ -41,8 +41,8 @@ def test_sparse_npz(tmp_path, same, kind):
     sp.save_npz(tmp_path / "words.npz", matrix)
     found = read_views(tmp_path / "words.npz")
     assert found.names == ("words",)
-    assert isinstance(found[0], sp.csr_array)
-    assert same(found[0], matrix)
+    assert isinstance(found.arrays[0], sp.csr_array)
+    assert same(found.arrays[0], matrix)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -50,7 +50,7 @@ def test_npy(tmp_path, same, views, order):
     np.save(tmp_path / "hog.npy", np.asarray(views[2], order=order))
     found = read_views(tmp_path / "hog.npy")
     assert found.names == ("hog",)
-    assert same(found[0], views[2])
+    assert same(found.arrays[0], views[2])
 
 
 def test_npy_that_is_no_vector_of_classes(tmp_path, views):
@@ -78,7 +78,7 @@ def test_npz_with_nothing_in_it(tmp_path):
 def test_real_npz(data_file):
     found = read_views(data_file("MNIST63k.npz"))
     assert (found.n_samples, found.n_features, found.names) == (63000, (784,), ("X",))
-    assert found[0].dtype == np.uint8
+    assert found.arrays[0].dtype == np.uint8
     assert len(np.unique(found.labels)) == 10
 
 

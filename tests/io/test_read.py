@@ -80,7 +80,7 @@ def test_labels_given_replace_those_of_every_file(tmp_path):
 
 def test_result_passes_the_check(save_mat, cell, views, labels):
     checked = check_views(read_views(save_mat(X=cell(views), y=labels)))
-    assert all(array.dtype == np.float64 for array in checked)
+    assert all(array.dtype == np.float64 for array in checked.arrays)
 
 
 def test_missing_file_suggests_a_close_one(tmp_path, views):

@@ -294,8 +294,8 @@ def test_views_keep_dask_arrays_and_take_rows_lazily():
     views = Views([da.from_array(WIDE, chunks=(30, -1)), da.from_array(WHOLE, chunks=(30, 1))], labels=np.arange(100))
     for rows in slice(20, 70), np.array([5, 3, 99]), np.arange(100) % 3 == 0:
         taken = views.take(rows)
-        assert all(isinstance(array, da.Array) for array in taken)
-        np.testing.assert_array_equal(taken[1].compute(), WHOLE[rows])
+        assert all(isinstance(array, da.Array) for array in taken.arrays)
+        np.testing.assert_array_equal(taken.arrays[1].compute(), WHOLE[rows])
         np.testing.assert_array_equal(taken.labels, np.arange(100)[rows])
 
 
@@ -310,15 +310,15 @@ def test_check_views_loads_values(tmp_path, as_dask):
     np.save(tmp_path / "a.npy", WIDE)
     np.save(tmp_path / "b.npy", WHOLE)
     found = open_views({"a": tmp_path / "a.npy", "b": tmp_path / "b.npy"}, block_rows=9, as_dask=as_dask)
-    assert all(isinstance(array, da.Array if as_dask else np.memmap) for array in found)
-    for views in found, list(found), dict(zip(found.names, found, strict=True)):
+    assert all(isinstance(array, da.Array if as_dask else np.memmap) for array in found.arrays)
+    for views in found, list(found.arrays), dict(found.items()):
         checked = check_views(views)
-        assert all(type(array) is np.ndarray and array.dtype == np.float64 for array in checked)
-        np.testing.assert_array_equal(checked[0], WIDE)
-        np.testing.assert_array_equal(checked[1], WHOLE)
-    np.testing.assert_array_equal(check_views(found[0], view_sizes=[2, 3])[1], WIDE[:, 2:])
+        assert all(type(array) is np.ndarray and array.dtype == np.float64 for array in checked.arrays)
+        np.testing.assert_array_equal(checked.arrays[0], WIDE)
+        np.testing.assert_array_equal(checked.arrays[1], WHOLE)
+    np.testing.assert_array_equal(check_views(found.arrays[0], view_sizes=[2, 3]).arrays[1], WIDE[:, 2:])
     with pytest.raises(ViewsError, match=r"views: expected several views, got one array of shape \(100, 5\)"):
-        check_views(found[0])
+        check_views(found.arrays[0])
 
 
 def test_text_and_gaps_in_dask_arrays_are_told():

@@ -61,7 +61,7 @@ def test_parquet_index_holds_the_ids(tmp_path):
 def test_parquet_types_with_gaps(tmp_path):
     frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [True, False, True]})
     frame.to_parquet(tmp_path / "a.parquet")
-    np.testing.assert_array_equal(read_views(tmp_path / "a.parquet")[0], [[1, 1], [np.nan, 0], [3, 1]])
+    np.testing.assert_array_equal(read_views(tmp_path / "a.parquet").arrays[0], [[1, 1], [np.nan, 0], [3, 1]])
 
 
 def test_ids_written_as_a_nameless_index_are_no_feature(tmp_path):
@@ -201,7 +201,7 @@ def test_labels_in_two_files_must_agree(put):
 
 def test_empty_cells_stay_nan(put):
     found = read_views(put("a.csv", "a,b\n1,\n,4\n"))
-    np.testing.assert_array_equal(found[0], [[1, np.nan], [np.nan, 4]])
+    np.testing.assert_array_equal(found.arrays[0], [[1, np.nan], [np.nan, 4]])
 
 
 @pytest.mark.parametrize("text", ["0.5,1.5\n2,3\n", "s1,0.5,0.7\ns2,1,2\n", "3\n4\n", "s1,1\ns2,2\n"])

@@ -8,6 +8,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.utils import _safe_indexing, resample
+from sklearn.utils.validation import _num_samples
 
 from manyview import Views, check_views
 from manyview.exceptions import ViewsError
@@ -21,28 +24,163 @@ def tables():
     return rng.random((6, 3)), rng.random((6, 5))
 
 
+def dense(array):
+    return array.toarray() if sp.issparse(array) else np.asarray(array)
+
+
+def mask(n_samples, n_views, *missing):
+    """A mask with these (sample, view) missing."""
+    present = np.ones((n_samples, n_views), dtype=bool)
+    for sample, view in missing:
+        present[sample, view] = False
+    return present
+
+
 def test_names_sizes_and_access(tables):
     views = Views(tables, names=["colour", "texture"], labels=[0, 0, 1, 1, 2, 2], sample_ids=list("abcdef"))
-    assert views.n_samples == 6
+    assert (views.n_samples, views.n_views) == (6, 2)
     assert views.n_features == (3, 5)
-    assert len(views) == 2
     assert views["texture"] is tables[1]
-    assert views[0] is tables[0]
-    assert [x.shape for x in views] == [(6, 3), (6, 5)]
+    assert views.arrays[0] is tables[0]
+    assert [(name, x.shape) for name, x in views.items()] == [("colour", (6, 3)), ("texture", (6, 5))]
     assert repr(views) == "Views(6 samples; colour: 3, texture: 5; 3 classes)"
     with pytest.raises(KeyError, match="no view named 'shape'; there are colour, texture"):
         views["shape"]
 
 
+def test_views_are_a_table_of_samples(tables):
+    views = Views([*tables, tables[0]])
+    assert len(views) == 6
+    assert views.shape == (6, 11)
+    assert views.n_views == 3
+
+
+@pytest.mark.parametrize("go_over", [iter, list, enumerate, lambda views: [*views]])
+def test_views_cannot_be_gone_over(tables, go_over):
+    text = "cannot be gone over. For the views: views.arrays, views.items(); for samples: views[rows]."
+    with pytest.raises(TypeError, match=re.escape(text)):
+        go_over(Views(tables))
+
+
+@pytest.mark.parametrize("key", [0, -1, 7, np.int64(1), (0, ...), (np.int32(0), Ellipsis)])
+def test_an_integer_could_be_a_view_or_a_sample(tables, key):
+    number = key[0] if isinstance(key, tuple) else key
+    text = f"views[{number}] could be a view or a sample. For the view: views.arrays[{number}] or by name; for the"
+    with pytest.raises(TypeError, match=re.escape(f"{text} sample: views[[{number}]].")):
+        Views(tables)[key]
+
+
+@pytest.mark.parametrize("key", [(), (0, 1), (slice(2), 0), ("colour", "texture"), (0, 1, ...)])
+def test_several_keys_are_refused(tables, key):
+    with pytest.raises(TypeError, match=r"indexed by samples \(a slice, a mask or integers\) or by the name of a view"):
+        Views(tables, names=["colour", "texture"])[key]
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, sp.coo_matrix, pd.DataFrame])
+@pytest.mark.parametrize(
+    ("key", "rows"),
+    [
+        (slice(1, 4), [1, 2, 3]),
+        (slice(None, None, -2), [5, 3, 1]),
+        (slice(0, 0), []),
+        ([4, 1, 4], [4, 1, 4]),
+        ([-1], [5]),
+        (range(2), [0, 1]),
+        (np.array([3], dtype=np.uint8), [3]),
+        ([True, False, False, True, False, False], [0, 3]),
+        (np.arange(6) > 3, [4, 5]),
+        (pd.Series(np.arange(6) < 1), [0]),
+        ([], []),
+        (np.array([]), []),
+    ],
+    ids=str,
+)
+def test_samples_are_selected(tables, convert, key, rows):
+    present = mask(6, 2, (1, 0), (4, 1))
+    views = Views(
+        [convert(x) for x in tables],
+        names=["colour", "texture"],
+        labels=list("xxyyzz"),
+        sample_ids=np.arange(6) + 10,
+        present=present,
+        feature_names=[list("rgb"), None],
+        metadata=pd.DataFrame({"age": [31, 32, 33, 34, 35, 36]}, index=list("abcdef")),
+    )
+    for found in (views[key], views[key, ...], views.take(rows if len(rows) else slice(0))):
+        assert len(found) == found.n_samples == len(rows)
+        assert (found.names, found.n_features) == (views.names, views.n_features)
+        for x, original in zip(found.arrays, tables, strict=True):
+            np.testing.assert_array_equal(dense(x), original[rows] if rows else original[:0])
+        assert found.sample_ids.tolist() == [row + 10 for row in rows]
+        assert found.labels.tolist() == ["xxyyzz"[row] for row in rows]
+        kept = present[rows] if rows else present[:0]
+        np.testing.assert_array_equal(np.ones_like(kept) if found.present is None else found.present, kept)
+        assert found.feature_names == (("r", "g", "b"), None)
+        assert found.metadata["age"].tolist() == [31 + row for row in rows]
+        assert found.metadata.index.tolist() == ["abcdef"[row] for row in rows]
+
+
+@pytest.mark.parametrize("key", [[6], [True, False], [[0, 1]], [0.5]])
+def test_samples_that_are_not_there(tables, key):
+    with pytest.raises((IndexError, ViewsError)):
+        Views(tables)[key]
+
+
+def test_scikit_learn_takes_views_for_a_table(tables):
+    views = Views(tables, labels=[0, 1, 0, 1, 0, 1])
+    assert _num_samples(views) == 6
+    assert [len(part) for part in train_test_split(views, test_size=2, random_state=0)] == [4, 2]
+    for train, test in StratifiedKFold(3).split(views, views.labels):
+        np.testing.assert_array_equal(_safe_indexing(views, train).arrays[1], tables[1][train])
+        np.testing.assert_array_equal(_safe_indexing(views, test).labels, views.labels[test])
+    np.testing.assert_array_equal(_safe_indexing(views, views.labels == 1).arrays[0], tables[0][1::2])
+    first, second = resample(views, views.labels, random_state=0)
+    np.testing.assert_array_equal(first.labels, second)
+
+
+def test_feature_names_are_those_of_the_columns(tables):
+    frame = pd.DataFrame(tables[0], columns=list("rgb"))
+    assert Views([frame, tables[1]]).feature_names == (("r", "g", "b"), None)
+    assert Views([pd.DataFrame(tables[0]), sp.csr_array(tables[1])]).feature_names == (None, None)
+    assert Views(tables, feature_names=[[1, 2, 3], None]).feature_names == (("1", "2", "3"), None)
+    assert Views([frame, tables[1]], feature_names=[None, list("abcde")]).feature_names == (None, tuple("abcde"))
+    assert check_views([frame, tables[1]]).feature_names == (("r", "g", "b"), None)
+
+
+@pytest.mark.parametrize(
+    ("feature_names", "message"),
+    [
+        ([["r", "g", "b"]], "feature_names: expected one list per view (2), got 1."),
+        ([], "feature_names: expected one list per view (2), got 0."),
+        ([["r", "g"], None], "feature_names of views['a']: expected one per column (3), got 2."),
+        ([None, list("abcdef")], "feature_names of views['b']: expected one per column (5), got 6."),
+    ],
+)
+def test_wrong_numbers_of_feature_names_are_refused(tables, feature_names, message):
+    with pytest.raises(ViewsError, match=re.escape(message)):
+        Views(tables, names=["a", "b"], feature_names=feature_names)
+
+
+@pytest.mark.parametrize("n_rows", [0, 5, 7])
+def test_metadata_has_a_row_for_each_sample(tables, n_rows):
+    with pytest.raises(ViewsError, match=rf"metadata: expected one row per sample \(6\), got {n_rows}\."):
+        Views(tables, metadata=pd.DataFrame({"age": range(n_rows)}))
+
+
+def test_metadata_survives_check_and_shuffle(tables):
+    views = Views(tables, labels=np.arange(6), metadata=pd.DataFrame({"age": range(40, 46)}))
+    shuffled = check_views(views).shuffled(0)
+    assert shuffled.metadata["age"].tolist() == [40 + row for row in shuffled.labels]
+
+
 @pytest.mark.parametrize("convert", [np.asarray, sp.csc_array, pd.DataFrame])
 def test_take_and_shuffle_keep_rows_together(tables, convert):
     views = Views([convert(x) for x in tables], labels=np.arange(6), sample_ids=np.arange(6) + 10)
-    dense = lambda x: x.toarray() if sp.issparse(x) else np.asarray(x)  # noqa: E731
     shuffled = views.shuffled(3)
     assert not np.array_equal(shuffled.labels, views.labels)
     np.testing.assert_array_equal(np.sort(shuffled.labels), views.labels)
     np.testing.assert_array_equal(shuffled.sample_ids, shuffled.labels + 10)
-    for x, original in zip(shuffled, tables, strict=True):
+    for x, original in zip(shuffled.arrays, tables, strict=True):
         np.testing.assert_array_equal(dense(x), original[shuffled.labels])
     np.testing.assert_array_equal(views.take([4, 1]).labels, [4, 1])
     np.testing.assert_array_equal(views.take(views.labels < 2).labels, [0, 1])
@@ -53,8 +191,8 @@ def test_take_and_shuffle_keep_rows_together(tables, convert):
 def test_numbers_of_any_type_become_float64(dtype):
     table = np.array([[0, 1], [1, 0], [1, 1]]).astype(dtype)
     checked = check_views([table, table])
-    assert checked[0].dtype == np.float64
-    np.testing.assert_array_equal(checked[0], table.astype(float))
+    assert checked.arrays[0].dtype == np.float64
+    np.testing.assert_array_equal(checked.arrays[0], table.astype(float))
 
 
 def test_sparse_views_get_short_indices():
@@ -78,11 +216,11 @@ def test_sparse_stays_sparse_and_untouched():
 
 
 def test_clean_input_is_not_copied(tables):
-    assert np.shares_memory(check_views(tables)[0], tables[0])
+    assert np.shares_memory(check_views(tables).arrays[0], tables[0])
 
 
 def test_fortran_order_becomes_c_order(tables):
-    assert check_views([np.asfortranarray(x) for x in tables])[0].flags.c_contiguous
+    assert check_views([np.asfortranarray(x) for x in tables]).arrays[0].flags.c_contiguous
 
 
 def test_frames_bring_their_ids(tables):
@@ -173,7 +311,7 @@ def test_gaps_and_equal_samples_only_where_allowed(tables):
     table[2, 1] = np.nan
     with pytest.raises(ViewsError, match=r"views\['view0'\]: contains NaN, first at row 2, column 1"):
         check_views([table, tables[1]])
-    np.testing.assert_array_equal(check_views([table, tables[1]], may_have_gaps=True)[0], table)
+    np.testing.assert_array_equal(check_views([table, tables[1]], may_have_gaps=True).arrays[0], table)
     with pytest.raises(ViewsError, match="every sample has the same values"):
         check_views([np.ones((6, 2)), tables[1]])
     assert check_views([np.ones((6, 2)), tables[1]], may_be_constant=True).n_samples == 6
@@ -191,7 +329,7 @@ def test_one_table_is_cut_into_views(sizes, as_sparse):
     table = np.random.default_rng(0).random((4, sum(sizes)))
     checked = check_views(sp.csr_array(table) if as_sparse else table, view_sizes=sizes)
     assert checked.n_features == tuple(sizes)
-    parts = [x.toarray() if sp.issparse(x) else x for x in checked]
+    parts = [x.toarray() if sp.issparse(x) else x for x in checked.arrays]
     np.testing.assert_array_equal(np.hstack(parts), table)
 
 
@@ -211,18 +349,6 @@ def test_one_frame_that_is_cut_brings_its_ids():
 # Samples that lack views ------------------------------------------------------------------------------------------
 
 
-def dense(array):
-    return array.toarray() if sp.issparse(array) else np.asarray(array)
-
-
-def mask(n_samples, n_views, *missing):
-    """A mask with these (sample, view) missing."""
-    present = np.ones((n_samples, n_views), dtype=bool)
-    for sample, view in missing:
-        present[sample, view] = False
-    return present
-
-
 def test_rows_of_nan_are_missing(tables):
     a, b = (table.copy() for table in tables)
     a[2], b[[0, 5]] = np.nan, np.nan
@@ -239,14 +365,14 @@ def test_a_mask_says_which_rows_are_missing(tables, convert):
     checked = check_views([convert(table) for table in tables], present=present)
     np.testing.assert_array_equal(checked.present, present)
     for v, table in enumerate(tables):
-        assert sp.issparse(checked[v]) == (convert in (sp.csr_array, sp.coo_matrix))
-        np.testing.assert_array_equal(dense(checked[v]), np.where(present[:, [v]], table, 0.0))
-        assert not sp.issparse(checked[v]) or checked[v].has_canonical_format
+        assert sp.issparse(checked.arrays[v]) == (convert in (sp.csr_array, sp.coo_matrix))
+        np.testing.assert_array_equal(dense(checked.arrays[v]), np.where(present[:, [v]], table, 0.0))
+        assert not sp.issparse(checked.arrays[v]) or checked.arrays[v].has_canonical_format
 
 
 def test_zeros_that_a_sparse_view_stores_are_dropped_from_a_copy():
     given = sp.csr_array((np.array([1.0, 0.0, 2.0, 0.0]), [0, 1, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
-    checked = check_views([given, np.eye(3)])[0]
+    checked = check_views([given, np.eye(3)]).arrays[0]
     assert (checked.nnz, given.nnz) == (2, 4)
     np.testing.assert_array_equal(checked.toarray(), given.toarray())
 
@@ -281,7 +407,7 @@ def test_values_of_rows_that_are_not_there_are_never_looked_at(tables, convert, 
     present = mask(6, 2, (3, 0))
     checked = check_views([convert(a), tables[1]], present=present, zero_rows=zero_rows)
     np.testing.assert_array_equal(checked.present, present)
-    np.testing.assert_array_equal(dense(checked[0])[3], 0.0)
+    np.testing.assert_array_equal(dense(checked.arrays[0])[3], 0.0)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
@@ -319,7 +445,7 @@ def test_zero_rows_leave_gaps_to_those_who_fill_them(tables):
     a[1], a[2, 0] = 0.0, np.nan
     checked = check_views([a, tables[1]], zero_rows="missing", may_have_gaps=True)
     np.testing.assert_array_equal(checked.present, mask(6, 2, (1, 0)))
-    assert np.isnan(checked[0][2, 0])
+    assert np.isnan(checked.arrays[0][2, 0])
 
 
 @pytest.mark.parametrize(
@@ -353,7 +479,7 @@ def test_nothing_missing_is_no_mask(tables):
     full = mask(6, 2)
     assert check_views(tables, present=full).present is None
     assert Views(tables, present=full.tolist()).present is None
-    assert np.shares_memory(check_views(tables, present=full)[0], tables[0])
+    assert np.shares_memory(check_views(tables, present=full).arrays[0], tables[0])
 
 
 @pytest.mark.parametrize("how", ["nan", "mask", "zeros", "nan and mask"])
@@ -464,7 +590,7 @@ def test_new_views_by_name_or_all_in_order(tables):
 def test_cut_table():
     table = np.arange(15.0).reshape(3, 5)
     cut = cut_table(Views([table], sample_ids=["a", "b", "c"], labels=[0, 0, 1]), [2, 3])
-    np.testing.assert_array_equal(cut[1], table[:, 2:])
+    np.testing.assert_array_equal(cut.arrays[1], table[:, 2:])
     assert (cut.sample_ids.tolist(), cut.labels.tolist()) == (["a", "b", "c"], [0, 0, 1])
     with pytest.raises(ViewsError, match="view_sizes: only for one table, but there are 2 views: view0, view1"):
         cut_table(cut, 2)

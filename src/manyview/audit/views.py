@@ -66,7 +66,7 @@ def why_none_can_go(estimator: Any, views: Views) -> str | None:
     needed = max(getattr(estimator, "min_views", 1), 1) + 1
     if views.n_views < needed:
         name = type(estimator).__name__
-        return f"to leave one out, {name} needs at least {needed} views, got {len(views)}: {', '.join(views.names)}."
+        return f"to leave one out, {name} needs at least {needed} views, got {views.n_views}: {', '.join(views.names)}."
     if views.present is None or (views.present.sum(axis=1) > 1).all():
         return None
     row = int((views.present.sum(axis=1) == 1).argmax())
@@ -82,4 +82,5 @@ def _without(views: Views, left_out: int) -> Views:
         arrays=tuple(views.arrays[v] for v in kept),
         names=tuple(views.names[v] for v in kept),
         present=None if views.present is None else views.present[:, kept],
+        feature_names=None if views.feature_names is None else tuple(views.feature_names[v] for v in kept),
     )

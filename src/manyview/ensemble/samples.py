@@ -174,7 +174,7 @@ def _stack(parts: list[Views]) -> Views:
     if any(part is not None for part in marked):
         whole = [np.ones((part.n_samples, part.n_views), dtype=bool) for part in parts]
         present = np.concatenate([own if mark is None else mark for own, mark in zip(whole, marked, strict=True)])
-    return replace(parts[0], arrays=tuple(arrays), sample_ids=None, labels=None, present=present)
+    return replace(parts[0], arrays=tuple(arrays), sample_ids=None, labels=None, present=present, metadata=None)
 
 
 def gather(rows: Rows, name: str, views: Views) -> Any:
