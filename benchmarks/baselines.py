@@ -112,7 +112,7 @@ def main() -> None:
 
 def run(row: Row, views: Views, runs: int) -> tuple[np.ndarray, np.ndarray]:
     method = METHODS[row.estimator]
-    given = views if row.view is None else Views([views[row.view]], labels=views.labels)
+    given = views if row.view is None else Views([views.arrays[row.view]], labels=views.labels)
     found = []
     for seed in range(runs if method.facts.uses_kmeans else 1):
         given = given.shuffled(seed) if row.name.endswith(SHUFFLED) else given

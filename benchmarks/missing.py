@@ -73,7 +73,7 @@ def ours(views: Views, n_clusters: int, seed: int) -> np.ndarray:
 
 
 def means_first(views: Views, n_clusters: int, seed: int) -> np.ndarray:
-    arrays = [with_means(array, views.has_view(v)) for v, array in enumerate(views)]
+    arrays = [with_means(array, views.has_view(v)) for v, array in enumerate(views.arrays)]
     return ours(replace(views, arrays=tuple(arrays), present=None), n_clusters, seed)
 
 
@@ -94,7 +94,7 @@ def imml(name: str, *, unit_rows: bool) -> Method:
         from sklearn.pipeline import make_pipeline
 
         tables = []
-        for v, array in enumerate(views):
+        for v, array in enumerate(views.arrays):
             table = array.toarray() if sp.issparse(array) else array.copy()
             if (present := views.has_view(v)) is not None:
                 table[~present] = np.nan

@@ -49,7 +49,7 @@ def show(title: str, orders: list[Views], variants: list[dict] | None = None, **
 
 def show_chaos(views: Views) -> None:
     """How many anchors VDA exchanges when the last bit of the score of one sample changes, for each sample in turn."""
-    scores = _row_variances([SCALERS["max"](view) for view in check_views(views)])
+    scores = _row_variances([SCALERS["max"](view) for view in check_views(views).arrays])
     m = len(scores) // 2
     chosen = alternate_picks(scores, m, True)
     moved = np.zeros(len(scores), dtype=int)

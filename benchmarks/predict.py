@@ -69,7 +69,7 @@ def show_cost(sizes: list[int]) -> None:
         with PeakMemory() as memory:
             labels = model.predict(new)
         print(
-            f"{n:9,d} new samples in {len(new)} views: {time.perf_counter() - start:6.1f} s, "
+            f"{n:9,d} new samples in {new.n_views} views: {time.perf_counter() - start:6.1f} s, "
             f"{memory.more / 1e6:.0f} MB more memory than before, ACC {accuracy(new.labels, labels):.3f} (any order)",
             flush=True,
         )

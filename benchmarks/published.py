@@ -60,7 +60,7 @@ def measure(name: str) -> dict[str, object]:
         "dataset": name,
         "n": views.n_samples,
         "anchors": len(model.anchor_indices_),
-        "views": len(views),
+        "views": views.n_views,
         "first": seconds[0],
         "second": seconds[1],
         "peak": peak / 1e9,

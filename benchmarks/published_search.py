@@ -52,7 +52,7 @@ def main() -> None:
 
     views = fetch_dataset(args.dataset)
     n_clusters = len(np.unique(views.labels))
-    scaled = [SCALERS["max"](view) for view in check_views(views)]
+    scaled = [SCALERS["max"](view) for view in check_views(views).arrays]
     configurations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     np.random.default_rng(args.seed).shuffle(configurations)
     deadline = time.monotonic() + 60 * args.minutes

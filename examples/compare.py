@@ -21,7 +21,7 @@ def main() -> None:
     views = load_digits_views().shuffled(0)
     views = views.take(slice(parser.parse_args().samples))
 
-    print(f"{views.n_samples} digits in {len(views)} views, rows shuffled, one run with random_state=0")
+    print(f"{views.n_samples} digits in {views.n_views} views, rows shuffled, one run with random_state=0")
     print(f"{'':22s} {'ACC':>6s} {'NMI':>6s} {'seconds':>8s}")
     for method in available_methods():
         start = time.perf_counter()

@@ -88,6 +88,17 @@ def test_the_remainder(views, transformers, remainder, names):
     assert model.transform(views).names == names
 
 
+def test_names_of_columns_end_where_a_transformer_makes_others(views):
+    ages = pd.DataFrame({"age": range(12)})
+    frame = pd.DataFrame(views["gist"], columns=list("abcd"))
+    given = Views([frame, views["words"]], views.names, feature_names=[None, list("uvwxyz")], metadata=ages)
+    for transformers in ({"gist": PCA(2)}, {"words": "drop"}, {"gist": "drop"}):
+        model = ViewTransformer(transformers).fit(given)
+        for result in (model.transform(given), model.fit_transform(given)):
+            assert len(result.feature_names) == result.n_views
+            assert result.metadata is ages
+
+
 def test_transform_uses_what_the_fit_has_learned(views):
     model = ViewTransformer({"gist": StandardScaler()}).fit(views.take(range(6)))
     expected = StandardScaler().fit(views["gist"][:6]).transform(views["gist"][6:])
@@ -189,8 +200,8 @@ def test_the_own_fit_transform_is_used_where_there_is_one():
 
     table = np.random.default_rng(0).random((5, 2))
     result = ViewTransformer([OnlyTogether(), OnlyApart()]).fit_transform([table, table])
-    np.testing.assert_array_equal(result[0], table + 1)
-    np.testing.assert_array_equal(result[1], table - table[0])
+    np.testing.assert_array_equal(result.arrays[0], table + 1)
+    np.testing.assert_array_equal(result.arrays[1], table - table[0])
 
 
 def test_frames_in_arrays_out(views):
@@ -198,7 +209,7 @@ def test_frames_in_arrays_out(views):
     frames = {"a": pd.DataFrame(views["gist"], index=ids), "b": pd.DataFrame(views["words"].toarray(), index=ids)}
     model = ViewTransformer(StandardScaler().set_output(transform="pandas"))
     result = model.fit_transform(frames)
-    assert all(type(array) is np.ndarray for array in result)
+    assert all(type(array) is np.ndarray for array in result.arrays)
     assert result.sample_ids.tolist() == ids
     np.testing.assert_allclose(result["a"], StandardScaler().fit_transform(views["gist"]))
     with sklearn.config_context(transform_output="pandas"):

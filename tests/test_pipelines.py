@@ -43,7 +43,7 @@ def pipeline(**options):
 
 def test_fit_predict_is_scaling_then_clustering(views):
     labels = pipeline().fit_predict(views)
-    scaled = [StandardScaler().fit_transform(view) for view in views]
+    scaled = [StandardScaler().fit_transform(view) for view in views.arrays]
     np.testing.assert_array_equal(labels, GraphEnsemble(3, n_members=8, random_state=0).fit(scaled).labels_)
     assert adjusted_rand_score(views.labels, labels) > 0.9
 

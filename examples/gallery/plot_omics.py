@@ -102,7 +102,8 @@ model = GraphEnsemble(n_clusters=suggestion.n_clusters, random_state=0).fit(view
 scores = clustering_scores(truth[views.sample_ids], model.labels_)
 print(f"rows in random order: ACC {scores['acc']:.3f}, ARI {scores['ari']:.3f}")
 filled = [
-    np.where(has[:, None], view, view[has].mean(axis=0)) for view, has in zip(views, views.present.T, strict=True)
+    np.where(has[:, None], view, view[has].mean(axis=0))
+    for view, has in zip(views.arrays, views.present.T, strict=True)
 ]
 table = StandardScaler().fit_transform(np.hstack(filled))
 k_means = KMeans(suggestion.n_clusters, n_init=10, random_state=0).fit_predict(table)

@@ -15,7 +15,7 @@ class Halves(BaseEstimator):
     """Above or below the median of the sum of all features: depends on nothing but the values. Draws nothing."""
 
     def fit(self, views):
-        total = sum(np.asarray(view).sum(axis=1) for view in views)
+        total = sum(np.asarray(view).sum(axis=1) for view in views.arrays)
         self.labels_ = (total > np.median(total)).astype(int)
         return self
 
@@ -54,7 +54,7 @@ class Failing(BaseEstimator):
         self.expected = expected
 
     def fit(self, views):
-        if not np.array_equal(np.asarray(views[0])[:, 0], self.expected):
+        if not np.array_equal(np.asarray(views.arrays[0])[:, 0], self.expected):
             raise RuntimeError("these are other rows")
         self.labels_ = np.arange(views.n_samples) % 2
         return self

@@ -44,7 +44,7 @@ def test_one_changed_sample_is_enough_to_fail_if_nothing_is_drawn(views):
             self.random_state = random_state
 
         def fit(self, views):
-            self.labels_ = (np.asarray(views[0])[:, 0] < 0).astype(int)
+            self.labels_ = (np.asarray(views.arrays[0])[:, 0] < 0).astype(int)
             self.labels_[0] = 1
             return self
 
@@ -82,10 +82,10 @@ def test_more_than_the_draws_explain_is_a_failure(fakes, views):
 def test_labels_come_back_to_the_given_order(views):
     class FirstColumn(BaseEstimator):
         def fit(self, views):
-            self.labels_ = (np.asarray(views[0])[:, 0] > 0).astype(int)
+            self.labels_ = (np.asarray(views.arrays[0])[:, 0] > 0).astype(int)
             return self
 
-    known = replace(views, labels=np.asarray(views[0])[:, 0] > 0)
+    known = replace(views, labels=np.asarray(views.arrays[0])[:, 0] > 0)
     np.testing.assert_array_equal(audit_order(FirstColumn(), known, n_shuffles=2).accuracy, np.ones(3))
 
 
@@ -110,7 +110,7 @@ def test_a_random_state_starts_every_run_from_the_same_point(fakes, views):
 
     class Stateful(fakes["Drawn"]):
         def fit(self, views):
-            values = np.asarray(views[0])[:, 0]
+            values = np.asarray(views.arrays[0])[:, 0]
             self.labels_ = (values > np.sort(values)[self.random_state.randint(10, 50)]).astype(int)
             return self
 
@@ -151,7 +151,7 @@ def test_the_warning_of_the_order_is_left_out_and_others_are_collected(fakes, vi
 
 def test_a_run_that_fails_is_named(fakes, views):
     with pytest.raises(RuntimeError, match="these are other rows") as caught:
-        audit_order(fakes["Failing"](expected=np.asarray(views[0])[:, 0]), views)
+        audit_order(fakes["Failing"](expected=np.asarray(views.arrays[0])[:, 0]), views)
     assert caught.value.__notes__ == ["audit_order: this happened in the run 'shuffle 1' of Failing."]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -17,7 +18,7 @@ class Reading(BaseEstimator):
     """Halves of the view that is called "colour", or of the first one where it is absent."""
 
     def fit(self, views):
-        values = np.asarray(views["colour" if "colour" in views.names else 0])[:, 0]
+        values = np.asarray(views["colour" if "colour" in views.names else views.names[0]])[:, 0]
         self.labels_ = (values > np.median(values)).astype(int)
         return self
 
@@ -99,12 +100,19 @@ def test_the_view_to_read_off_cannot_be_left_out(seen, views):
 
 
 def test_too_few_views(views):
-    two = replace(views, arrays=views.arrays[:2], names=views.names[:2])
+    two = replace(views, arrays=views.arrays[:2], names=views.names[:2], feature_names=None)
     with pytest.raises(ViewsError, match=r"GraphEnsemble needs at least 3 views, got 2: colour, shape\."):
         audit_views(GraphEnsemble(2), two)
     assert len(audit_views(SMSC(2), two).names) == 2  # works on a single view, too
     with pytest.raises(ViewsError, match="Reading needs at least 2 views, got 1: colour"):
-        audit_views(Reading(), {"colour": views[0]})
+        audit_views(Reading(), {"colour": views.arrays[0]})
+
+
+def test_names_of_columns_and_metadata_go_along(views, seen):
+    named = [[f"{name} {column}" for column in range(x.shape[1])] for name, x in views.items()]
+    ages = pd.DataFrame({"age": np.arange(views.n_samples)})
+    audit_views(Noting(), replace(views, feature_names=named, metadata=ages))
+    assert [names for names, _ in seen[1:]] == [("shape", "noise"), ("colour", "noise"), ("colour", "shape")]
 
 
 def test_one_table_is_cut_first(views):

@@ -52,7 +52,7 @@ def mat(tmp_path):
 @pytest.fixture
 def npz(tmp_path):
     """Views without classes."""
-    np.savez(tmp_path / "unlabelled.npz", a=views()[0], b=views()[1])
+    np.savez(tmp_path / "unlabelled.npz", a=views().arrays[0], b=views().arrays[1])
     return tmp_path / "unlabelled.npz"
 
 
@@ -197,7 +197,7 @@ def test_a_store_keeps_the_fits_and_refuses_other_data(call, quick, npz, tmp_pat
     monkeypatch.setattr(_worker, "execute", None)  # nothing is left to fit
     again = document(call(*words))
     assert again["methods"] == first["methods"]
-    np.savez(npz, a=views()[0] + 1, b=views()[1])
+    np.savez(npz, a=views().arrays[0] + 1, b=views().arrays[1])
     result = call(*words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "unlabelled: its values are not those that the results in" in result.stderr
@@ -255,9 +255,9 @@ def test_bad_input_is_one_line(call, npz, words, text):
 
 def test_bad_values_are_refused_before_any_process_starts(call, tmp_path, monkeypatch):
     monkeypatch.setattr(manyview.experiments, "run", None)
-    bad = views()[0].copy()
+    bad = views().arrays[0].copy()
     bad[3, 1] = np.nan
-    np.savez(tmp_path / "bad.npz", a=bad, b=views()[1])
+    np.savez(tmp_path / "bad.npz", a=bad, b=views().arrays[1])
     result = call("compare", tmp_path / "bad.npz", "-k", "3")
     assert result.exit_code == 2
     assert "views['a']" in result.stderr

@@ -34,7 +34,7 @@ FORMATS = ("as it is", "csv", "parquet", "mtx")
 def as_files(path: Path, kind: str, folder: Path) -> list[str]:
     """Write a dataset as one file per view and one of labels; return the words that have it read."""
     views = read_views(path)
-    one_table = ["--view-sizes", "4"] if len(views) == 1 else []
+    one_table = ["--view-sizes", "4"] if views.n_views == 1 else []
     if kind == "as it is":
         return [str(path), *one_table]
     ids = [f"sample {i}" for i in range(views.n_samples)]

@@ -64,7 +64,7 @@ def test_one_table_is_cut_into_views(tmp_path):
     assert views.n_features == (2, 4)
     assert np.array_equal(views.arrays[1], table[:, 2:])
     assert views.labels.tolist() == [3, 4]
-    assert len(Source([path], view_sizes="3").read()) == 3
+    assert Source([path], view_sizes="3").read().n_views == 3
 
 
 def test_views_are_not_cut(tmp_path):

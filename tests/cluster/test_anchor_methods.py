@@ -55,7 +55,7 @@ def test_attributes_of_lmvsc(blobs, capsys):
     assert capsys.readouterr().out.count("LMVSC pass") == 3
     assert model.coefficients_.shape == (150, 90)
     np.testing.assert_allclose(model.coefficients_.reshape(150, 3, 30).sum(axis=2), 1)
-    parts = zip(blobs, model.anchors_, np.split(model.coefficients_, 3, axis=1), strict=True)
+    parts = zip(blobs.arrays, model.anchors_, np.split(model.coefficients_, 3, axis=1), strict=True)
     values = [((x / x.max() - z @ a) ** 2).sum() + (z**2).sum() for x, a, z in parts]
     np.testing.assert_allclose(model.history_["objective"], values)
     assert model.history_["qp_gap"].max() <= 1e-8
@@ -148,7 +148,7 @@ def within_two_deviations(labels, reference, found):
 @pytest.mark.parametrize(("name", "file", "n_clusters"), [("msrc", "MSRC-v5.mat", 7), ("3s", "3Sources.mat", 6)])
 def test_accuracy_of_mvsc_is_that_of_a_published_program(oracle, data_file, name, file, n_clusters):
     stored, data = oracle(f"mvsc__{name}__file"), read_views(data_file(file))
-    views = [in_their_span(x) / scale for x, scale in zip(data, stored["scale"].ravel(), strict=True)]
+    views = [in_their_span(x) / scale for x, scale in zip(data.arrays, stored["scale"].ravel(), strict=True)]
     settings = {"n_anchors": 50, "weight_exponent": 2.0, "bandwidth": 1.0, "scaling": "none", "n_init": 1}
     found = [MVSC(n_clusters, **settings, max_iter=10, random_state=seed).fit(views).labels_ for seed in range(10)]
     reference = [stored[key] for key in stored if key.startswith("labels") and stored[key].size]
@@ -158,7 +158,7 @@ def test_accuracy_of_mvsc_is_that_of_a_published_program(oracle, data_file, name
 @pytest.mark.parametrize("n_anchors", [7, 50])
 def test_accuracy_of_lmvsc_is_that_of_the_authors_program(oracle, data_file, n_anchors):
     stored, data = oracle("lmvsc_aseeds__msrc__file"), read_views(data_file("MSRC-v5.mat"))
-    views = [in_their_span(x) / x.max() for x in data]
+    views = [in_their_span(x) / x.max() for x in data.arrays]
     settings = {"n_anchors": n_anchors, "scaling": "none", "n_init": 3}
     found = [LMVSC(7, **settings, random_state=seed).fit(views).labels_ for seed in range(10)]
     reference = [stored[f"labels__m{n_anchors}_a1_anchorseeds__s{seed}"] for seed in range(1, 6)]

@@ -24,7 +24,7 @@ class FirstColumn(MultiViewClusterer):
         self.view_sizes = view_sizes
 
     def _fit(self, views):
-        first = views[0][:, 0]
+        first = views.arrays[0][:, 0]
         self.labels_ = (first > 0).astype(int)
         self.seen_ = first
         self.pairs_ = np.subtract.outer(first, 2 * first)

@@ -22,18 +22,18 @@ def test_labels_of_the_authors(oracle, data_file, name, tag, n_clusters):
 
 
 def test_one_view_is_enough(views):
-    model = CLR(3).fit([views[0]])
+    model = CLR(3).fit([views.arrays[0]])
     assert model.n_components_ == 3
 
 
 def test_the_unit_of_a_single_view_does_not_matter(views):
-    expected = CLR(3).fit([views[0]]).labels_
-    np.testing.assert_array_equal(CLR(3, scaling="none").fit([1000 * views[0]]).labels_, expected)
+    expected = CLR(3).fit([views.arrays[0]]).labels_
+    np.testing.assert_array_equal(CLR(3, scaling="none").fit([1000 * views.arrays[0]]).labels_, expected)
 
 
 def test_copies_side_by_side_are_one_view(views):
-    expected = CLR(3).fit([views[0]])
-    found = CLR(3).fit([views[0], views[0], views[0]])
+    expected = CLR(3).fit([views.arrays[0]])
+    found = CLR(3).fit([views.arrays[0], views.arrays[0], views.arrays[0]])
     np.testing.assert_array_equal(found.labels_, expected.labels_)
 
 

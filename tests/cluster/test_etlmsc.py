@@ -41,7 +41,7 @@ def test_fitted_attributes(blobs):
 @quiet
 def test_a_high_price_of_errors_leaves_the_sum_of_the_walks(blobs):
     model = ETLMSC(3, error_weight=90, random_state=0).fit(blobs)
-    kernels = [gaussian_kernel(x) for x in blobs]
+    kernels = [gaussian_kernel(x) for x in blobs.arrays]
     expected = sum(k / k.sum(axis=1, keepdims=True) for k in kernels)
     np.testing.assert_allclose(model.essential_walk_, expected, atol=1e-5)
     assert accuracy(blobs.labels, model.labels_) > 0.95

@@ -111,7 +111,7 @@ def test_what_a_fit_leaves_behind(name, blobs):
     assert model.view_names_ == blobs.names
     assert model.n_features_in_ == sum(blobs.n_features)
     if hasattr(model, "view_weights_"):
-        assert model.view_weights_.shape == (len(blobs),)
+        assert model.view_weights_.shape == (blobs.n_views,)
         assert model.view_weights_.sum() == pytest.approx(1)
     if hasattr(model, "n_components_"):
         assert model.n_components_ == 3
@@ -141,12 +141,12 @@ def test_clear_clusters_are_found(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_same_seed_gives_the_same_result_and_inputs_stay_as_they_are(name, blobs):
-    arrays = [view.copy() for view in blobs]
+    arrays = [view.copy() for view in blobs.arrays]
     for array in arrays:
         array.setflags(write=False)
     first, second = make(name).fit(arrays), make(name).fit(arrays)
     np.testing.assert_array_equal(first.labels_, second.labels_)
-    for array, given in zip(arrays, blobs, strict=True):
+    for array, given in zip(arrays, blobs.arrays, strict=True):
         np.testing.assert_array_equal(array, given)
 
 
@@ -189,7 +189,7 @@ def test_hard_cases_give_as_many_clusters_as_asked_for(name, case):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_bad_views_are_refused_and_leave_nothing_fitted(name, blobs):
-    broken = [blobs[0], blobs[1][:-1]]
+    broken = [blobs.arrays[0], blobs.arrays[1][:-1]]
     with pytest.raises(ViewsError, match=r"views\['view1'\]: expected 90 rows like views\['view0'\], got 89"):
         make(name).fit(broken)
     model = make(name, 91)
@@ -252,7 +252,7 @@ SCALING = [name for name, m in METHODS.items() if "scaling" in m.estimator(2).ge
 
 @pytest.mark.parametrize("name", SCALING)
 def test_scaling_is_done_before_anything_else(name, blobs):
-    spoilt = [np.column_stack([view * (10.0 ** np.arange(6)), np.ones(90)]) for view in blobs]
+    spoilt = [np.column_stack([view * (10.0 ** np.arange(6)), np.ones(90)]) for view in blobs.arrays]
     scaled = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in spoilt]
     expected = make(name, scaling="none").fit(scaled).labels_
     np.testing.assert_array_equal(make(name, scaling="unit").fit(spoilt).labels_, expected)

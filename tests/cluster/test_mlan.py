@@ -40,14 +40,14 @@ def test_order_of_samples_and_views_does_not_matter(blobs, fitted):
     shuffled = MLAN(3).fit(blobs.take(order))
     np.testing.assert_array_equal(shuffled.learned_graph_.toarray(), fitted.learned_graph_.toarray()[order][:, order])
     assert adjusted_rand_score(shuffled.labels_, fitted.labels_[order]) == 1
-    turned = MLAN(3).fit(list(blobs)[::-1])
+    turned = MLAN(3).fit(blobs.arrays[::-1])
     np.testing.assert_allclose(turned.view_weights_[::-1], fitted.view_weights_, atol=1e-8)
     np.testing.assert_array_equal(turned.labels_, fitted.labels_)
 
 
 def test_identical_views_count_the_same_as_one(blobs):
-    one = MLAN(3).fit([blobs[0]])
-    three = MLAN(3).fit([blobs[0]] * 3)
+    one = MLAN(3).fit([blobs.arrays[0]])
+    three = MLAN(3).fit([blobs.arrays[0]] * 3)
     np.testing.assert_allclose(three.view_weights_, 1 / 3)
     np.testing.assert_array_equal(three.labels_, one.labels_)
     np.testing.assert_allclose(three.learned_graph_.toarray(), one.learned_graph_.toarray(), atol=1e-8)
@@ -55,7 +55,7 @@ def test_identical_views_count_the_same_as_one(blobs):
 
 def test_a_common_unit_does_not_matter(blobs):
     plain = MLAN(3, scaling="none").fit(blobs)
-    scaled = MLAN(3, scaling="none").fit([1000 * x for x in blobs])
+    scaled = MLAN(3, scaling="none").fit([1000 * x for x in blobs.arrays])
     np.testing.assert_array_equal(scaled.labels_, plain.labels_)
     np.testing.assert_allclose(scaled.learned_graph_.toarray(), plain.learned_graph_.toarray(), atol=1e-8)
     np.testing.assert_allclose(scaled.history_["connectivity_weight"], 1e6 * plain.history_["connectivity_weight"])
@@ -63,7 +63,7 @@ def test_a_common_unit_does_not_matter(blobs):
 
 @pytest.mark.parametrize("scaling", ["none", "unit"])
 def test_sparse_views(blobs, scaling):
-    views = [np.where(x > 0, x, 0.0) for x in blobs]
+    views = [np.where(x > 0, x, 0.0) for x in blobs.arrays]
     dense = MLAN(3, scaling=scaling).fit(views)
     sparse = MLAN(3, scaling=scaling).fit([sp.csr_array(x) for x in views])
     np.testing.assert_allclose(sparse.view_weights_, dense.view_weights_, atol=1e-8)

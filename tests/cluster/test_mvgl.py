@@ -19,7 +19,7 @@ def test_weights_of_samples_are_put_back_in_order(views):
     np.testing.assert_allclose(moved.sample_weights_, first.sample_weights_[rows], atol=1e-6)
     np.testing.assert_allclose(first.sample_weights_.sum(axis=1), 1, atol=1e-10)
     np.testing.assert_allclose(first.sample_weights_.mean(axis=0), first.view_weights_, atol=1e-12)
-    assert first.view_components_.tolist() == [3] * len(views)
+    assert first.view_components_.tolist() == [3] * views.n_views
 
 
 def test_weights_can_be_kept_from_being_negative(views):

@@ -51,7 +51,7 @@ def test_one_cluster_and_as_many_as_samples():
 def test_sparse_views_as_dense_ones(blobs):
     """They are centred in another way, so not to the last bit."""
     rng = np.random.default_rng(0)
-    thin = [x * (rng.random(x.shape) < 0.9) for x in blobs]
+    thin = [x * (rng.random(x.shape) < 0.9) for x in blobs.arrays]
     dense, sparse = (RDEKM(3, random_state=0).fit(v) for v in (thin, [sp.csr_array(x) for x in thin]))
     np.testing.assert_array_equal(dense.labels_, sparse.labels_)
     np.testing.assert_allclose(dense.view_weights_, sparse.view_weights_, rtol=1e-6)

@@ -40,7 +40,7 @@ def test_own_anchors_are_the_given_rows(blobs):
     own = model.consensus_graph_[model.anchor_indices_].toarray()
     np.testing.assert_allclose(np.diag(own), own.max(axis=1))
     order = np.random.default_rng(0).permutation(150)
-    other = SFMC(3, anchors=np.argsort(order)[chosen]).fit([x[order] for x in blobs])
+    other = SFMC(3, anchors=np.argsort(order)[chosen]).fit([x[order] for x in blobs.arrays])
     np.testing.assert_array_equal(other.view_weights_, model.view_weights_)
     assert adjusted_rand_score(other.labels_, model.labels_[order]) == 1.0
 
@@ -82,7 +82,7 @@ def test_labels_of_the_original_program(oracle, data_file, tag, order):
     rows = np.arange(views.n_samples) if order == "file" else oracle("perms")[tag].ravel().astype(int)
     rows = rows - rows.min()
     anchors = result["ind"].ravel().astype(int) - 1
-    model = SFMC(len(np.unique(views.labels)), anchors=anchors, tol=0.0).fit([x[rows] for x in views])
+    model = SFMC(len(np.unique(views.labels)), anchors=anchors, tol=0.0).fit([x[rows] for x in views.arrays])
     assert adjusted_rand_score(model.labels_, result["labels__default"]) >= 0.95
     assert accuracy(views.labels[rows], model.labels_) == pytest.approx({"msrc": 0.8095, "3s": 0.3609}[tag], abs=1e-4)
     np.testing.assert_allclose(model.view_weights_, result["alpha"][:, -1], atol=1e-3)

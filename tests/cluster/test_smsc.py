@@ -43,14 +43,14 @@ def test_order_of_samples_does_not_matter(views, initialization):
 
 
 def test_order_of_views_does_not_matter(views, fitted):
-    turned = SMSC(3, random_state=0).fit(list(views)[::-1])
+    turned = SMSC(3, random_state=0).fit(views.arrays[::-1])
     np.testing.assert_allclose(turned.view_weights_[::-1], fitted.view_weights_, atol=1e-6)
     assert adjusted_rand_score(turned.labels_, fitted.labels_) == 1
 
 
 def test_scale_and_offset_of_a_sample_do_not_matter(views, fitted):
     rng = np.random.default_rng(0)
-    moved = [rng.uniform(0.5, 3, size=(150, 1)) * view + rng.normal(size=(150, 1)) for view in views]
+    moved = [rng.uniform(0.5, 3, size=(150, 1)) * view + rng.normal(size=(150, 1)) for view in views.arrays]
     model = SMSC(3, random_state=0).fit(moved)
     assert adjusted_rand_score(model.labels_, fitted.labels_) == 1
     assert model.history_["objective"][-1] == pytest.approx(fitted.history_["objective"][-1], rel=1e-6)

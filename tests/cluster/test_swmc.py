@@ -27,7 +27,7 @@ def test_attributes(method, views):
     np.testing.assert_allclose(np.asarray(model.learned_graph_.sum(axis=1)).ravel(), 1, atol=1e-9)
     assert (model.learned_graph_.data > 0).all()
     assert not model.learned_graph_.diagonal().any()
-    assert model.view_weights_.shape == (len(views),)
+    assert model.view_weights_.shape == (views.n_views,)
     assert model.view_weights_.sum() == pytest.approx(1)
     assert model.n_components_ == 3
     assert all(len(values) == model.n_iter_ for values in model.history_.values())
@@ -37,7 +37,7 @@ def test_attributes(method, views):
 def test_scale_of_a_view_and_order_of_samples_do_not_matter(method, views):
     first = method(n_clusters=3).fit(views)
     rows = np.random.default_rng(0).permutation(views.n_samples)
-    moved = method(n_clusters=3).fit([64.0 * np.asarray(view)[rows] for view in views])
+    moved = method(n_clusters=3).fit([64.0 * np.asarray(view)[rows] for view in views.arrays])
     assert adjusted_rand_score(first.labels_[rows], moved.labels_) == 1.0
     np.testing.assert_allclose(moved.learned_graph_.toarray(), first.learned_graph_.toarray()[rows][:, rows], atol=1e-6)
 

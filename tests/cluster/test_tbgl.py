@@ -51,29 +51,29 @@ def test_fitted_attributes(blobs, fitted):
         assert np.isfinite(fitted.history_[name]).all()
     assert fitted.history_["view_weights"].shape == (52, 3)
     np.testing.assert_allclose(fitted.history_["view_weights"][-1], fitted.view_weights_)
-    np.testing.assert_array_equal(fitted.anchor_indices_, select_vda([x / x.max() for x in blobs], 75))
+    np.testing.assert_array_equal(fitted.anchor_indices_, select_vda([x / x.max() for x in blobs.arrays], 75))
 
 
 def test_all_ways_to_pass_views_give_the_same(blobs, fitted):
     ways = [
-        list(blobs),
-        tuple(blobs),
-        dict(zip("abc", blobs, strict=True)),
+        list(blobs.arrays),
+        blobs.arrays,
+        dict(zip("abc", blobs.arrays, strict=True)),
         blobs,
-        [sp.csr_array(x) for x in blobs],
-        [np.asfortranarray(x) for x in blobs],
+        [sp.csr_array(x) for x in blobs.arrays],
+        [np.asfortranarray(x) for x in blobs.arrays],
     ]
     for views in ways:
         np.testing.assert_array_equal(TBGL(3).fit_predict(views), fitted.labels_)
-    table = np.hstack(list(blobs))
+    table = np.hstack(blobs.arrays)
     np.testing.assert_array_equal(TBGL(3, view_sizes=[10, 10, 10]).fit_predict(table), fitted.labels_)
     assert TBGL(3).fit(ways[2]).view_names_ == ("a", "b", "c")
 
 
 def test_input_is_not_changed(blobs):
-    before = [x.copy() for x in blobs]
+    before = [x.copy() for x in blobs.arrays]
     TBGL(3).fit(blobs)
-    for x, old in zip(blobs, before, strict=True):
+    for x, old in zip(blobs.arrays, before, strict=True):
         np.testing.assert_array_equal(x, old)
 
 

@@ -114,7 +114,7 @@ def type_in(page: Path, data_file, *, slow: bool) -> None:
 def write_own_files() -> None:
     """The files that the README takes for granted: one with all views, and three tables with a column of ids."""
     views = load_digits_views().shuffled(0)
-    cell = np.empty(len(views), dtype=object)
+    cell = np.empty(views.n_views, dtype=object)
     cell[:] = views.arrays
     savemat("data.mat", {"X": cell, "Y": views.labels})
     blobs = make_multiview(150, 3, n_views=3, random_state=0).shuffled(0)

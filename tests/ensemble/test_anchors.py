@@ -196,7 +196,7 @@ def views():
 
 def scaled_by_those_who_have_it(views):
     order = canonical_order(views.arrays, present=views.present)
-    return scale_views(views, ["auto"] * len(views), order), order
+    return scale_views(views, ["auto"] * views.n_views, order), order
 
 
 def test_views_are_scaled_by_the_samples_that_have_them(views):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,16 @@ def assert_same(model, other, rows=slice(None)):
     assert adjusted_rand(model.labels_[rows], other.labels_) == 1.0
     np.testing.assert_allclose(other.view_weights_, model.view_weights_, atol=1e-12)
     np.testing.assert_allclose(other.confidence_, model.confidence_[rows], atol=1e-12)
+
+
+@pytest.mark.parametrize("learn_on", [*LEARN_ON, 10_000])
+def test_names_of_columns_and_metadata_are_not_looked_at(learn_on):
+    views = noisy()
+    named = [[f"{name} {column}" for column in range(x.shape[1])] for name, x in views.items()]
+    more = replace(views, feature_names=named, metadata=pd.DataFrame({"age": np.arange(600)}))
+    model, expected = fit(more, learn_on=learn_on), fit(views, learn_on=learn_on)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(more[:50]), expected.predict(views[:50]))
 
 
 @pytest.mark.parametrize("learn_on", LEARN_ON)
@@ -151,7 +162,7 @@ def test_anchors_are_given_rows():
 @pytest.mark.parametrize("learn_on", LEARN_ON)
 def test_float32_stays_float32(learn_on):
     views = noisy(noise=0.2)
-    single = [array.astype(np.float32) for array in views]
+    single = [array.astype(np.float32) for array in views.arrays]
     model = fit(single, learn_on=learn_on)
     assert model.embedding_.dtype == model.confidence_.dtype == np.float32
     assert all(view.values.dtype == np.float32 for view in model._model.views.anchors)
@@ -170,7 +181,7 @@ def test_the_graph_has_the_precision_of_the_views(learn_on):
 
 def test_files_that_are_mapped_into_memory(tmp_path):
     views = noisy(noise=0.5)
-    for name, array in zip("abc", views, strict=True):
+    for name, array in zip("abc", views.arrays, strict=True):
         np.save(tmp_path / f"{name}.npy", array)
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "abc"}
     np.testing.assert_array_equal(fit(mapped).labels_, fit(views).labels_)
@@ -178,7 +189,7 @@ def test_files_that_are_mapped_into_memory(tmp_path):
 
 def test_sparse_views_and_frames():
     views = noisy(noise=0.3)
-    positive = [np.where(array > 0.1, array, 0.0) for array in views]
+    positive = [np.where(array > 0.1, array, 0.0) for array in views.arrays]
     dense = fit(positive)
     np.testing.assert_array_equal(
         fit([sp.csr_array(positive[0]), sp.coo_array(positive[1]), positive[2]]).labels_, dense.labels_
@@ -191,14 +202,14 @@ def test_other_sparse_formats_become_csr_once(monkeypatch):
     calls = []
     convert = sp.csc_array.tocsr
     monkeypatch.setattr(sp.csc_array, "tocsr", lambda self, copy=False: calls.append(self.shape) or convert(self, copy))
-    fit([sp.csc_array(np.maximum(array, 0)) for array in noisy()], n_members=2)
+    fit([sp.csc_array(np.maximum(array, 0)) for array in noisy().arrays], n_members=2)
     assert [shape for shape in calls if shape[0] == 600] == [(600, 6), (600, 9), (600, 7)]  # views, and not blocks
 
 
 @pytest.mark.parametrize("learn_on", LEARN_ON)
 def test_samples_may_lack_views(learn_on):
     views = noisy(noise=0.2)
-    arrays = [array.copy() for array in views]
+    arrays = [array.copy() for array in views.arrays]
     rng = np.random.default_rng(1)
     for array, rows in zip(arrays, np.array_split(rng.permutation(600)[:300], 3), strict=True):
         array[rows] = np.nan
@@ -211,7 +222,7 @@ def test_samples_may_lack_views(learn_on):
 
 def test_a_rare_combination_of_views_that_was_not_drawn_is_known():
     views = noisy(noise=0.2)
-    arrays = [array.copy() for array in views]
+    arrays = [array.copy() for array in views.arrays]
     arrays[0][7], arrays[1][7] = np.nan, np.nan  # one sample of 600 has the last view only
     for seed in range(3):
         model = fit(arrays, random_state=seed, learn_on=100, n_anchors=40, n_members=4)
@@ -219,7 +230,7 @@ def test_a_rare_combination_of_views_that_was_not_drawn_is_known():
 
 
 def test_a_rare_sample_may_have_a_view_by_its_copy_only():
-    first, second, _ = noisy(noise=0.2)
+    first, second, _ = noisy(noise=0.2).arrays
     arrays = [first.copy(), second.copy(), first.copy()]
     arrays[0][7], arrays[1][7] = np.nan, np.nan
     drawn, given, patterns = samples.draw_by_content(samples.local_rows(Views(tuple(arrays)), 1), 100)
@@ -254,7 +265,7 @@ def test_few_samples_are_all_learned_on():
 
 @pytest.mark.parametrize("learn_on", LEARN_ON)
 def test_bad_values_are_named_with_their_row(learn_on):
-    arrays = [array.copy() for array in noisy()]
+    arrays = [array.copy() for array in noisy().arrays]
     arrays[1][333, 2] = np.inf
     model = GraphEnsemble(3, learn_on=learn_on)
     message = "views['view1']: contains infinity (inf), first at row 333, column 2"
@@ -280,7 +291,7 @@ def test_what_cannot_be_clustered(views, parameters, message):
 
 
 def test_a_view_that_hardly_any_sample_has():
-    arrays = [array.copy() for array in noisy()]
+    arrays = [array.copy() for array in noisy().arrays]
     arrays[0][1:] = np.nan  # drawn or not, it is alone
     message = (
         r"views\['view0'\]: (no|only one) sample has it; leave this view out\. This was found in the 200 of 600 "

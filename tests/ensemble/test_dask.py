@@ -63,7 +63,7 @@ def local(views):
 
     def model(learn_on):
         if learn_on not in models:
-            models[learn_on] = fit(list(views), learn_on=learn_on, engine="local")
+            models[learn_on] = fit(list(views.arrays), learn_on=learn_on, engine="local")
         return models[learn_on]
 
     return model
@@ -77,7 +77,7 @@ def remote(views, client):
     def model(learn_on):
         if learn_on not in models:
             with client.as_current():
-                models[learn_on] = fit(in_chunks(views), learn_on=learn_on)
+                models[learn_on] = fit(in_chunks(views.arrays), learn_on=learn_on)
         return models[learn_on]
 
     return model
@@ -122,28 +122,28 @@ def test_the_same_bits_as_on_this_machine(on_workers, local, remote, learn_on):
 @pytest.mark.parametrize("learn_on", ALL_IF_SLOW)
 @pytest.mark.parametrize("rows", [(37, 300, 41), pytest.param((300, 300, 300), marks=pytest.mark.slow)])
 def test_the_same_bits_for_other_chunks(on_workers, views, local, rows, learn_on):
-    assert_same_bits(fit(in_chunks(views, rows), learn_on=learn_on), local(learn_on))
+    assert_same_bits(fit(in_chunks(views.arrays, rows), learn_on=learn_on), local(learn_on))
 
 
 @pytest.mark.parametrize("learn_on", ALL_IF_SLOW)
 def test_the_same_bits_with_one_worker(local_cluster, views, local, learn_on):
     with local_cluster(1, processes=False) as client, client.as_current():
-        assert_same_bits(fit(in_chunks(views), learn_on=learn_on), local(learn_on))
+        assert_same_bits(fit(in_chunks(views.arrays), learn_on=learn_on), local(learn_on))
 
 
 @pytest.mark.parametrize("learn_on", ALL_IF_SLOW)
 def test_float32_stays_float32(on_workers, views, learn_on):
-    single = [array.astype(np.float32) for array in views]
+    single = [array.astype(np.float32) for array in views.arrays]
     model = fit(in_chunks(single), learn_on=learn_on)
     assert model.embedding_.dtype == model.confidence_.dtype == model.consensus_graph_.dtype == np.float32
     assert_same_bits(model, fit(single, learn_on=learn_on))
 
 
 def test_arrays_mapped_files_and_frames_are_sent_to_the_workers(on_workers, views, local, tmp_path):
-    np.save(tmp_path / "mapped.npy", views[0])
-    mapped, frame = np.load(tmp_path / "mapped.npy", mmap_mode="r"), pd.DataFrame(views[1]).astype("Float64")
+    np.save(tmp_path / "mapped.npy", views.arrays[0])
+    mapped, frame = np.load(tmp_path / "mapped.npy", mmap_mode="r"), pd.DataFrame(views.arrays[1]).astype("Float64")
     frame.iloc[5] = pd.NA  # a sample that lacks the view
-    given = [mapped, frame, views[2]]
+    given = [mapped, frame, views.arrays[2]]
     model, expected = fit(given, engine="dask"), fit(given)
     assert model.labels_.chunks == ((130, 130, 40),)
     assert_same_bits(model, expected)
@@ -154,12 +154,12 @@ def test_arrays_mapped_files_and_frames_are_sent_to_the_workers(on_workers, view
 
 @pytest.mark.parametrize("learn_on", ALL_IF_SLOW)
 def test_samples_may_lack_views(on_workers, views, learn_on):
-    arrays, present = [array.copy() for array in views], np.ones((300, 3), dtype=bool)
+    arrays, present = [array.copy() for array in views.arrays], np.ones((300, 3), dtype=bool)
     for v, rows in enumerate(np.array_split(np.random.default_rng(1).permutation(300)[:150], 3)):
         arrays[v][rows], present[rows, v] = np.nan, False
     expected = fit(arrays, learn_on=learn_on)
     present[:, 1] = True  # told by rows of NaN in this view, and marked in the others
-    marked = Views(in_chunks([views[0], arrays[1], views[2]]), present=present)
+    marked = Views(in_chunks([views.arrays[0], arrays[1], views.arrays[2]]), present=present)
     model = fit(marked, learn_on=learn_on)
     assert_same_bits(model, expected)
     np.testing.assert_array_equal(model.predict(marked), expected.labels_)
@@ -169,7 +169,7 @@ def test_samples_may_lack_views(on_workers, views, learn_on):
 @pytest.mark.parametrize("matrix", [sp.csr_array, pytest.param(sp.csr_matrix, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rows", [110, pytest.param(70, marks=pytest.mark.slow)])
 def test_chunks_may_be_sparse(on_workers, views, matrix, rows):
-    counts = [np.where(array > 0.3, array, 0.0) for array in views]
+    counts = [np.where(array > 0.3, array, 0.0) for array in views.arrays]
     sparse = da.from_array(counts[1], chunks=(rows, -1)).map_blocks(matrix, meta=matrix((0, 0)))
     given = [in_chunks(counts)[0], sparse, sp.csr_array(counts[2])]
     expected = fit([counts[0], *map(sp.csr_array, counts[1:])])
@@ -181,15 +181,15 @@ def test_chunks_may_be_sparse(on_workers, views, matrix, rows):
 @pytest.mark.parametrize("learn_on", [10_000, pytest.param("all", marks=pytest.mark.slow)])
 def test_few_samples(on_workers, views, learn_on):
     few = views.take(slice(90))
-    assert_same_bits(fit(in_chunks(few), learn_on=learn_on), fit(few, learn_on=learn_on))
+    assert_same_bits(fit(in_chunks(few.arrays), learn_on=learn_on), fit(few, learn_on=learn_on))
 
 
 def test_views_of_files(on_workers, views, local, tmp_path):
     zarr, _ = pytest.importorskip("zarr"), pytest.importorskip("pyarrow")
     for part, rows in enumerate((slice(0, 160), slice(160, 300))):
-        np.save(tmp_path / f"a-{part}.npy", views[0][rows])
-        zarr.save_array(tmp_path / f"b-{part}.zarr", views[1][rows])
-        pd.DataFrame(views[2][rows]).add_prefix("c").to_parquet(tmp_path / f"c-{part}.parquet")
+        np.save(tmp_path / f"a-{part}.npy", views.arrays[0][rows])
+        zarr.save_array(tmp_path / f"b-{part}.zarr", views.arrays[1][rows])
+        pd.DataFrame(views.arrays[2][rows]).add_prefix("c").to_parquet(tmp_path / f"c-{part}.parquet")
     opened = open_views({name: tmp_path / f"{name}-*" for name in "abc"}, block_rows=90)
     assert_same_bits(fit(opened), local(120))
 
@@ -210,7 +210,7 @@ def test_results_stay_with_the_workers(on_workers, remote):
 def test_a_fit_leaves_nothing_but_its_results_with_the_workers(on_workers, views):
     before = set(on_workers.futures)
     model = build()
-    labels = model.fit_predict(in_chunks(views))
+    labels = model.fit_predict(in_chunks(views.arrays))
     assert labels is model.labels_
     held = {future.key for name in OF_SAMPLES for future in distributed.futures_of(getattr(model, name))}
     assert len(held) == 12
@@ -230,7 +230,7 @@ def wait_until(condition):
 @pytest.mark.parametrize("verb", ["predict", "transform", "predict_confidence"])
 @pytest.mark.parametrize("where", ["workers", "threads"])
 def test_new_samples_are_placed_lazily(request, views, local, remote, verb, where):
-    new = in_chunks(views.take(np.random.default_rng(0).permutation(300)[:200]), (60, 50, 200))
+    new = in_chunks(views.take(np.random.default_rng(0).permutation(300)[:200]).arrays, (60, 50, 200))
     expected = getattr(local(120), verb)([array.compute() for array in new])
     model = remote(120)
     if where == "workers":
@@ -245,13 +245,13 @@ def test_new_samples_are_placed_lazily(request, views, local, remote, verb, wher
 def test_nothing_is_looked_at_before_new_samples_are_computed(views, local):
     array = da.from_array(np.full((300, 6), np.nan), chunks=(110, -1))
     array[205, 3] = np.inf
-    labels = local(120).predict({"view0": array, "view1": views[1]})
+    labels = local(120).predict({"view0": array, "view1": views.arrays[1]})
     with pytest.raises(ViewsError, match=re.escape("views['view0']: contains NaN, first at row 205, column 0")):
         labels.compute()
 
 
 def test_float32_is_placed_in_float32(views, local):
-    new = [array.astype(np.float32) for array in views]
+    new = [array.astype(np.float32) for array in views.arrays]
     found = local(120).transform(in_chunks(new))
     assert found.dtype == found.compute().dtype == np.float32
 
@@ -267,7 +267,7 @@ def test_arrays_in_memory_are_placed_as_such(views, local, remote, client, engin
 
 @pytest.mark.parametrize("learn_on", LEARN_ON)
 def test_without_a_client_the_threads_of_this_machine_work(views, local, learn_on):
-    model = fit(in_chunks(views), learn_on=learn_on)
+    model = fit(in_chunks(views.arrays), learn_on=learn_on)
     assert isinstance(model.labels_, da.Array)
     assert model.labels_.chunks == ((110, 110, 80),)
     assert_same_bits(model, local(learn_on))
@@ -282,14 +282,14 @@ def test_the_engine_dask_needs_a_client(views):
 
 def test_threads_need_no_more_than_dask_itself(views, local, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)  # as if it were not installed
-    assert_same_bits(fit(in_chunks(views)), local(120))
+    assert_same_bits(fit(in_chunks(views.arrays)), local(120))
     with pytest.raises(ImportError, match=r"engine='dask'.*distributed.*manyview\[dask\]"):
         fit(views, engine="dask")
 
 
 def test_the_engine_local_leaves_the_workers_alone(client, views, local):
     with distributed.Client(client.scheduler.address):  # the client of all threads, as a user has it
-        model = fit(in_chunks(views), engine="local")
+        model = fit(in_chunks(views.arrays), engine="local")
         assert isinstance(model.consensus_graph_, sp.csr_array)
         assert not distributed.futures_of(model.labels_)
         assert_same_bits(model, local(120))
@@ -325,7 +325,7 @@ def test_a_model_can_be_cloned_and_pickled(on_workers, views, remote):
 
 def test_other_methods_load_the_values(on_workers, views):
     few = views.take(slice(80))
-    model, expected = (CLR(3).fit(given) for given in (in_chunks(few), few))
+    model, expected = (CLR(3).fit(given) for given in (in_chunks(few.arrays), few))
     assert isinstance(model.labels_, np.ndarray)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
 
@@ -337,7 +337,7 @@ def test_other_methods_load_the_values(on_workers, views):
 def test_bad_values_are_named_with_their_row(request, views, where):
     if where == "workers":
         request.getfixturevalue("on_workers")
-    arrays = [array.copy() for array in views]
+    arrays = [array.copy() for array in views.arrays]
     arrays[1][233, 2] = np.inf
     model = build()
     message = "views['view1']: contains infinity (inf), first at row 233, column 2"
@@ -347,7 +347,7 @@ def test_bad_values_are_named_with_their_row(request, views, where):
 
 
 def unknown_sizes(views):
-    arrays = in_chunks(views)
+    arrays = in_chunks(views.arrays)
     return [arrays[0], arrays[1][arrays[1][:, 0] > 0], arrays[2]]
 
 
@@ -358,12 +358,15 @@ def unknown_sizes(views):
             unknown_sizes,
             "views['view1']: the sizes of this Dask array's chunks are not known. Call compute_chunk_sizes",
         ),
-        (lambda views: [*in_chunks(views)[:2], da.ones((299, 3))], "views['view2']: expected 300 rows like the other"),
+        (
+            lambda views: [*in_chunks(views.arrays)[:2], da.ones((299, 3))],
+            "views['view2']: expected 300 rows like the other",
+        ),
         (lambda views: [da.ones((0, 3)), da.ones((0, 2))], "views: expected at least 2 samples, got n_samples=0"),
         (lambda views: [da.ones((1, 3)), da.ones((1, 2))], "views: expected at least 2 samples, got n_samples=1"),
         (lambda views: [da.ones((300, 3)), da.ones((300, 2))], "views['view0']: every sample has the same values"),
         (lambda views: [da.zeros((300, 3), dtype="U3")] * 2, "views['view0']: expected numbers, got dtype <U3"),
-        (lambda views: in_chunks(views)[:1] * 1, "expected at least 2 views, got 1"),
+        (lambda views: in_chunks(views.arrays)[:1] * 1, "expected at least 2 views, got 1"),
     ],
     ids=["unknown sizes", "unequal rows", "no samples", "one sample", "constant", "text", "one view"],
 )
@@ -378,7 +381,7 @@ def test_what_cannot_be_clustered(request, views, change, message, where):
 
 
 def test_a_sample_without_views_is_named(on_workers, views):
-    arrays = [array.copy() for array in views]
+    arrays = [array.copy() for array in views.arrays]
     for array in arrays:
         array[217] = np.nan
     with pytest.raises(ViewsError, match="the sample in row 217 has no view at all"):
@@ -409,7 +412,7 @@ def test_a_worker_that_is_killed_changes_nothing(on_workers, views, local, learn
     def kill():
         os.kill(before[min(before)], signal.SIGKILL)
 
-    assert_same_bits(interrupted(kill, learn_on=learn_on).fit(in_chunks(views)), local(learn_on))
+    assert_same_bits(interrupted(kill, learn_on=learn_on).fit(in_chunks(views.arrays)), local(learn_on))
     on_workers.wait_for_workers(2, timeout=60)
     assert len(set(before.values()) & set(on_workers.run(os.getpid).values())) == 1
 
@@ -420,5 +423,5 @@ def test_a_scheduler_that_is_killed_is_an_error(separate_cluster, views, learn_o
     client, scheduler, _ = separate_cluster(1)
     model = interrupted(scheduler.kill, learn_on=learn_on)
     with client.as_current(), pytest.raises(EngineError, match="scheduler"):
-        model.fit(in_chunks(views))
+        model.fit(in_chunks(views.arrays))
     assert not hasattr(model, "labels_")

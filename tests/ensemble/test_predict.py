@@ -267,10 +267,10 @@ def test_lists_frames_and_other_types(fitted):
     views, model = fitted
     expected = found(model, views)
     assert_equal(found(model, list(views.arrays)), expected)
-    assert_equal(found(model, tuple(np.asfortranarray(array) for array in views)), expected)
-    assert_equal(found(model, [pd.DataFrame(array) for array in views]), expected)
-    assert_equal(found(model, [array.tolist() for array in views]), expected)
-    single = [array.astype(np.float32) for array in views]
+    assert_equal(found(model, tuple(np.asfortranarray(array) for array in views.arrays)), expected)
+    assert_equal(found(model, [pd.DataFrame(array) for array in views.arrays]), expected)
+    assert_equal(found(model, [array.tolist() for array in views.arrays]), expected)
+    single = [array.astype(np.float32) for array in views.arrays]
     for result, wanted in zip(found(model, single), expected, strict=True):
         assert result.dtype == (np.float32 if wanted.dtype == float else wanted.dtype)
         np.testing.assert_allclose(result, wanted, atol=1e-4)
@@ -389,14 +389,14 @@ def test_rows_in_errors_count_over_the_blocks(fitted, monkeypatch, block_rows):
     views, model = fitted
     monkeypatch.setattr(samples, "_block_rows", lambda *_: block_rows)
     for value, what in ((np.nan, "NaN"), (np.inf, "infinity")):
-        arrays = [array.copy() for array in views]
+        arrays = [array.copy() for array in views.arrays]
         arrays[1][57, 2] = value
         with pytest.raises(ViewsError, match=rf"views\['view1'\]: contains {what}.*, first at row 57, column 2"):
             model.predict(arrays)
         arrays[1] = sp.csr_array(arrays[1])
         with pytest.raises(ViewsError, match=rf"views\['view1'\]: contains {what}.*, first at row 57, column 2"):
             model.predict(arrays)
-    arrays = [array.copy() for array in views]
+    arrays = [array.copy() for array in views.arrays]
     for array in arrays:
         array[83] = np.nan
     with pytest.raises(ViewsError, match="the sample in row 83 has no view at all"):
@@ -413,7 +413,7 @@ def test_clusters_get_the_label_of_most_samples_or_one_that_is_left():
 @pytest.mark.parametrize("far", [1e10, 1e25, 1e100])
 def test_samples_that_are_far_from_everything_are_placed(far):
     views = make_multiview(120, 3, n_features=2, random_state=0)  # of more features the directions would be taken
-    labels, places, sure = found(fit(views), [view[:5] * far for view in views])
+    labels, places, sure = found(fit(views), [view[:5] * far for view in views.arrays])
     assert set(labels) <= {0, 1, 2}
     assert np.isfinite(places).all()
     assert np.isfinite(sure).all()

@@ -25,7 +25,7 @@ def test_read(tmp_path):
     path = tmp_path / "mine.npz"
     np.savez(path, view0=np.eye(4), view1=np.ones((4, 2)), labels=[0, 0, 1, 1])
     views = load({"read": str(path)})
-    np.testing.assert_array_equal(views[0], np.eye(4))
+    np.testing.assert_array_equal(views.arrays[0], np.eye(4))
     assert facts("mine", views).sorted_by_class
 
 
@@ -45,7 +45,7 @@ def test_read_one_table_as_several_views(tmp_path):
     np.savez(tmp_path / "mine.npz", X=np.arange(20.0).reshape(4, 5), labels=[0, 0, 1, 1])
     views = load({"read": str(tmp_path / "mine.npz"), "view_sizes": [2, 3]})
     assert views.n_features == (2, 3)
-    np.testing.assert_array_equal(views[1], np.arange(20.0).reshape(4, 5)[:, 2:])
+    np.testing.assert_array_equal(views.arrays[1], np.arange(20.0).reshape(4, 5)[:, 2:])
     assert views.labels.tolist() == [0, 0, 1, 1]
 
 
@@ -60,11 +60,11 @@ def test_generate():
     plain = make_multiview(**arguments)
     views = load({"generate": {**arguments, "dtype": "float32", "sorted": True}})
     rows = np.argsort(plain.labels, kind="stable")
-    np.testing.assert_array_equal(views[0], plain[0][rows].astype(np.float32))
+    np.testing.assert_array_equal(views.arrays[0], plain.arrays[0][rows].astype(np.float32))
     np.testing.assert_array_equal(views.labels, np.repeat(np.arange(4), 10))
     assert facts("x", views).sorted_by_class
     unsorted = load({"generate": arguments})
-    np.testing.assert_array_equal(unsorted[1], plain[1])
+    np.testing.assert_array_equal(unsorted.arrays[1], plain.arrays[1])
     assert not facts("x", unsorted).sorted_by_class
 
 
@@ -107,9 +107,14 @@ def views_to_change():
     return Views([np.arange(6.0).reshape(2, 3), table], names=["a", "b"], labels=[0, 1])
 
 
+def changed_dense(change):
+    views = views_to_change()
+    return replace(views, arrays=(change(views.arrays[0]), views.arrays[1]))
+
+
 def changed_sparse(change):
     views = views_to_change()
-    return replace(views, arrays=(views[0], change(views[1])))
+    return replace(views, arrays=(views.arrays[0], change(views.arrays[1])))
 
 
 @pytest.mark.parametrize(
@@ -117,9 +122,9 @@ def changed_sparse(change):
     [
         replace(views_to_change(), names=("a", "c")),
         replace(views_to_change(), labels=np.array([0, 0])),
-        replace(views_to_change(), arrays=(views_to_change()[0].astype(np.float32), views_to_change()[1])),
-        replace(views_to_change(), arrays=(np.nextafter(views_to_change()[0], 9), views_to_change()[1])),
-        replace(views_to_change(), arrays=(views_to_change()[0][:, ::-1], views_to_change()[1])),
+        changed_dense(lambda table: table.astype(np.float32)),
+        changed_dense(lambda table: np.nextafter(table, 9)),
+        changed_dense(lambda table: table[:, ::-1]),
         replace(views_to_change(), present=np.array([[True, False], [True, True]])),
         views_to_change().take([1, 0]),
         changed_sparse(lambda table: table.toarray()),
@@ -137,4 +142,6 @@ def test_fingerprint_does_not_depend_on_how_the_values_are_stored():
     expected = facts("x", views_to_change()).fingerprint
     assert facts("x", changed_sparse(sp.csc_array)).fingerprint == expected
     views = views_to_change()
-    assert facts("x", replace(views, arrays=(np.asfortranarray(views[0]), views[1]))).fingerprint == expected
+    assert (
+        facts("x", replace(views, arrays=(np.asfortranarray(views.arrays[0]), views.arrays[1]))).fingerprint == expected
+    )

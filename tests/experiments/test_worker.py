@@ -85,12 +85,12 @@ def test_the_method_does_not_see_the_classes(told):
 def test_one_view(told):
     execute(cell(view=1), Datasets())
     np.testing.assert_array_equal(Told.seen.arrays[0], Datasets().get(cell())[0].arrays[1])
-    assert len(Told.seen) == 1
+    assert Told.seen.n_views == 1
 
 
 def test_samples_that_lack_views_are_handed_on(told, monkeypatch):
     data = make_multiview(60, 3, noise=0.1, random_state=0)
-    present = np.ones((60, len(data)), dtype=bool)
+    present = np.ones((60, data.n_views), dtype=bool)
     present[7, 1] = False
     monkeypatch.setattr(_worker, "load", lambda source: replace(data, present=present))
     execute(cell(protocol=SHUFFLED, seed=3), Datasets())

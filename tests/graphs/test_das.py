@@ -52,7 +52,7 @@ def test_follows_its_definition(views):
 def test_same_map_as_the_original_program(oracle, data_file, tag, file):
     """All its anchors when scores are added up like there, feature by feature; the first 35 with the bits used here."""
     expected = oracle(f"sfmc__{tag}__file")["ind"].ravel().astype(int) - 1
-    scaled = [SCALERS["max"](view) for view in read_views(data_file(file))]
+    scaled = [SCALERS["max"](view) for view in read_views(data_file(file)).arrays]
     table = np.hstack(scaled)
     scores = np.zeros(len(table))
     for feature in (table - table.min(axis=0)).T:

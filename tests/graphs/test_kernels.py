@@ -41,7 +41,7 @@ def test_mostly_duplicates_take_the_median_of_the_other_distances():
 @pytest.mark.parametrize(("name", "tag"), [("MSRC-v5", "msrc"), ("3Sources", "3s")])
 def test_bandwidth_of_the_authors(oracle, data_file, name, tag):
     expected = oracle(f"coreg__{tag}__file")["sigma"].ravel()
-    found = [median_bandwidth(squared_distances(view, view)) for view in read_views(data_file(f"{name}.mat"))]
+    found = [median_bandwidth(squared_distances(view, view)) for view in read_views(data_file(f"{name}.mat")).arrays]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 

@@ -20,7 +20,7 @@ def views():
 
 @pytest.fixture(scope="module")
 def graphs(views):
-    return [neighbor_graph(view, 5) for view in views]
+    return [neighbor_graph(view, 5) for view in views.arrays]
 
 
 def laplacian(graph):
@@ -128,7 +128,7 @@ def test_order_and_scale_do_not_matter(views, graphs):
     expected = projector(amgl.run(graphs, 3).vectors)
     np.testing.assert_allclose(projector(amgl.run(graphs[::-1], 3).vectors), expected, atol=1e-8)
     order = np.random.default_rng(1).permutation(150)
-    moved = amgl.run([neighbor_graph(10.0**v * view[order], 5) for v, view in enumerate(views)], 3)
+    moved = amgl.run([neighbor_graph(10.0**v * view[order], 5) for v, view in enumerate(views.arrays)], 3)
     np.testing.assert_allclose(projector(moved.vectors), expected[np.ix_(order, order)], atol=1e-8)
 
 
@@ -165,13 +165,13 @@ def test_k_means_on_the_embedding_scores_like_the_program(oracle, data_file, tag
 
 
 def test_graphs_are_the_programs(oracle, data_file):
-    for view, graph in zip(read_views(data_file("MSRC-v5.mat")), program_graphs(oracle, "msrc"), strict=True):
+    for view, graph in zip(read_views(data_file("MSRC-v5.mat")).arrays, program_graphs(oracle, "msrc"), strict=True):
         np.testing.assert_allclose(neighbor_graph(view, 5).toarray(), graph.toarray(), atol=1e-10)
 
 
 def test_graphs_are_the_programs_but_for_duplicates(oracle, data_file):
     """In 3Sources it links one of two equal samples with itself; with this edge moved to the other, all agree."""
-    for view, graph in zip(read_views(data_file("3Sources.mat")), program_graphs(oracle, "3s"), strict=True):
+    for view, graph in zip(read_views(data_file("3Sources.mat")).arrays, program_graphs(oracle, "3s"), strict=True):
         moved, table = graph.toarray(), view if isinstance(view, np.ndarray) else view.toarray()
         (i,) = np.flatnonzero(moved.diagonal())
         (j,) = np.setdiff1d(np.flatnonzero((table == table[i]).all(axis=1)), i)

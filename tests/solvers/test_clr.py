@@ -180,7 +180,7 @@ def test_parity_with_the_authors_on_single_views(oracle, tag, view, n_clusters):
 def test_parity_with_the_authors_on_the_views_side_by_side(oracle, data_file, name, tag, n_clusters):
     expected = oracle(f"clr__{tag}__file")
     views = read_views(data_file(f"{name}.mat"))
-    graph = drop_weak_edges(neighbor_graph(concatenate([SCALERS["max"](view) for view in views]), 10))
+    graph = drop_weak_edges(neighbor_graph(concatenate([SCALERS["max"](view) for view in views.arrays]), 10))
     np.testing.assert_allclose(graph.toarray(), expected["A_concat"], atol=1e-10)
     learned = clr.fit(graph, n_clusters)
     np.testing.assert_allclose(learned.graph.toarray(), expected["S_concat"], atol=1e-8)

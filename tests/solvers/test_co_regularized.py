@@ -37,7 +37,7 @@ def graphs():
 def published(request, data_file):
     name, n_clusters = DATA[request.param]
     views = read_views(data_file(name))
-    return request.param, views, [normalize_graph(gaussian_kernel(view)) for view in views], n_clusters
+    return request.param, views, [normalize_graph(gaussian_kernel(view)) for view in views.arrays], n_clusters
 
 
 def projector(u):
@@ -175,7 +175,7 @@ def test_embeddings_are_those_of_the_published_program(published, oracle):
     stored = oracle(f"coreg__{tag}__file")
     pairwise = run(graphs, n_clusters, variant="pairwise", max_iter=5, tol=0.0)
     centroid = run(graphs, n_clusters, max_iter=5, tol=0.0)
-    for v, (view, sigma) in enumerate(zip(views, stored["sigma"][0], strict=True)):
+    for v, (view, sigma) in enumerate(zip(views.arrays, stored["sigma"][0], strict=True)):
         np.testing.assert_allclose(graphs[v], normalize_graph(gaussian_kernel(view, sigma)), atol=1e-9)
         np.testing.assert_allclose(projector(pairwise.embeddings[v]), projector(stored["U_pw"][:, :, v]), atol=1e-6)
         np.testing.assert_allclose(projector(centroid.embeddings[v]), projector(stored["U_ct"][:, :, v]), atol=1e-6)

@@ -33,7 +33,7 @@ def kernels():
 def published(request, data_file):
     name, n_clusters = DATA[request.param]
     views = read_views(data_file(name))
-    return request.param, views, [gaussian_kernel(view) for view in views], n_clusters
+    return request.param, views, [gaussian_kernel(view) for view in views.arrays], n_clusters
 
 
 def projector(u):
@@ -118,7 +118,7 @@ def test_changes_are_reported(kernels):
 def test_embeddings_are_those_of_the_published_program(published, oracle):
     tag, views, kernels, n_clusters = published
     stored = oracle(f"cotrain__{tag}__file")
-    for view, kernel, sigma in zip(views, kernels, stored["sigma"][0], strict=True):
+    for view, kernel, sigma in zip(views.arrays, kernels, stored["sigma"][0], strict=True):
         np.testing.assert_allclose(kernel, gaussian_kernel(view, sigma), atol=1e-9)
     n_vectors = int(np.ceil(1.5 * n_clusters))
     for sweeps, name in ((0, "V0"), (5, "X5")):

@@ -250,7 +250,7 @@ def published(oracle, data_file):
         views = read_views(data_file(FILES[tag]))
         rows = {"file": slice(None), "sorted": np.argsort(views.labels, kind="stable")}.get(order)
         rows = oracle("perms")[tag] if order == "shuf" else rows
-        return stack([x[rows] for x in views]), oracle(f"etlmsc__{tag}__{order}")
+        return stack([x[rows] for x in views.arrays]), oracle(f"etlmsc__{tag}__{order}")
 
     return load
 

@@ -157,7 +157,7 @@ def test_views_can_be_repeated_and_swapped():
 def test_parity_with_the_authors_program(oracle, data_file, ridge):
     """With their anchors: the same coefficients and the same subspace."""
     stored, fixed = oracle("lmvsc_max__msrc__file"), oracle("lmvsc_aseeds__msrc__file")
-    views = [np.asarray(x, dtype=float) for x in read_views(data_file("MSRC-v5.mat"))]
+    views = [np.asarray(x, dtype=float) for x in read_views(data_file("MSRC-v5.mat")).arrays]
     views = [x / x.max() for x in views]
     anchors = [stored[f"H_v{v}"] for v in range(1, 6)]
     solved = run(views, anchors, 7, ridges=[float(ridge)] * 5)

@@ -35,7 +35,7 @@ def symmetric(graph):
 
 @pytest.fixture(scope="module")
 def blobs():
-    return list(make_multiview(60, n_clusters=3, n_views=3, noise=0.4, random_state=0))
+    return list(make_multiview(60, n_clusters=3, n_views=3, noise=0.4, random_state=0).arrays)
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def published(request, oracle, data_file):
     tag, pre = request.param
     name, n_clusters = FILES[tag]
     scale = SCALERS["standardized" if pre == "z" else "none"]
-    views = [scale(np.asarray(x, dtype=float)) for x in read_views(data_file(name))]
+    views = [scale(np.asarray(x, dtype=float)) for x in read_views(data_file(name)).arrays]
     return oracle(f"mlan_orig__{tag}__file"), pre, n_clusters, prepare(views, 9)
 
 
@@ -230,7 +230,7 @@ def test_parity_with_the_authors_program(published, lam):
 
 
 def test_compounding_makes_all_views_cost_a_quarter(oracle, data_file):
-    views = [SCALERS["standardized"](np.asarray(x, dtype=float)) for x in read_views(data_file("MSRC-v5.mat"))]
+    views = [SCALERS["standardized"](np.asarray(x, dtype=float)) for x in read_views(data_file("MSRC-v5.mat")).arrays]
     distances, initial, alpha = prepare(views, 9)
     learned = mlan.run(distances, initial, alpha, 7, weighting="compound", weight=10.0)
     total = learned.history["view_weights"][-1] * (distances @ learned.graph.data)

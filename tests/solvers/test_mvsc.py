@@ -147,7 +147,7 @@ def published(oracle, data_file, name, file):
     A re-implementation by others takes samples as anchors and leaves them out of the samples.
     """
     stored = oracle(f"mvsc__{name}__file")
-    views = [np.asarray(x, dtype=float) for x in read_views(data_file(file))]
+    views = [np.asarray(x, dtype=float) for x in read_views(data_file(file)).arrays]
     views = [x / scale for x, scale in zip(views, stored["scale"].ravel(), strict=True)]
     for seed in range(1, 6):
         if f"SltInd_s{seed}" in stored:
@@ -171,7 +171,7 @@ def test_parity_with_a_published_program(oracle, data_file):
 
 def test_parity_up_to_ties(oracle, data_file):
     """In 3Sources, of word counts, the 8th and the 9th anchor are often equally near, and rounding picks one."""
-    counts = next(iter(read_views(data_file("3Sources.mat"))))
+    counts = read_views(data_file("3Sources.mat")).arrays[0]
     for stored, picks, rest, graphs in published(oracle, data_file, "3s", "3Sources.mat"):
         squares = (counts**2).sum(axis=1)
         exact = squares[rest][:, None] + squares[picks] - 2 * counts[rest] @ counts[picks].T  # whole numbers

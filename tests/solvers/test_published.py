@@ -232,7 +232,7 @@ def test_update_is_what_run_repeats(graphs, threads):
 def test_parity_with_the_authors_program(oracle, data_file, order):
     """With their anchors and their slip: the same view factors, consensus graph and labels."""
     stored = oracle(f"tbgl__msrc__{order}")
-    views = [np.asarray(x, dtype=float) for x in read_views(data_file("MSRC-v5.mat"))]
+    views = [np.asarray(x, dtype=float) for x in read_views(data_file("MSRC-v5.mat")).arrays]
     views = [x / x.max() for x in views]
     if order == "shuf":
         views = [x[oracle("perms")["msrc"]] for x in views]

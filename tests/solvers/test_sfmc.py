@@ -108,7 +108,7 @@ def test_blocks_are_returned_as_they_are():
 def published(request, oracle, data_file):
     """What the original program returned, the graphs with its anchors, the number of classes and the classes."""
     result, views = oracle(f"sfmc__{request.param}__file"), read_views(data_file(FILES[request.param]))
-    scaled = [SCALERS["max"](view) for view in views]
+    scaled = [SCALERS["max"](view) for view in views.arrays]
     anchors = result["ind"].ravel().astype(int) - 1
     return result, [bipartite_graph(x, x[anchors], 10) for x in scaled], views.labels
 

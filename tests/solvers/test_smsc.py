@@ -15,7 +15,7 @@ from manyview.solvers.smsc import Settings
 def similarities():
     """Three views of 150 samples in 4 clusters that overlap."""
     views = make_multiview(150, 4, n_views=3, noise=0.4, random_state=0)
-    return [normalize_graph(neighbor_graph(view, 8)) for view in views]
+    return [normalize_graph(neighbor_graph(view, 8)) for view in views.arrays]
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_without_the_slip_it_fits_better_with_the_same_labels(oracle, tag):
 
 def test_graphs_are_the_programs(oracle, data_file):
     _, graphs, _ = program(oracle, "msrc")
-    for view, expected in zip(read_views(data_file("MSRC-v5.mat")), graphs, strict=True):
+    for view, expected in zip(read_views(data_file("MSRC-v5.mat")).arrays, graphs, strict=True):
         ours = normalize_graph(neighbor_graph(SCALERS["standardized"](view), 10))
         np.testing.assert_allclose(ours.toarray(), expected.toarray(), atol=1e-10)
 
@@ -233,7 +233,7 @@ def test_graphs_are_the_programs(oracle, data_file):
 def test_graphs_are_the_programs_but_for_duplicates(oracle, data_file):
     """In 3Sources it links one of two equal samples with itself and drops that edge; without it, all agree."""
     _, graphs, _ = program(oracle, "3s")
-    for view, expected in zip(read_views(data_file("3Sources.mat")), graphs, strict=True):
+    for view, expected in zip(read_views(data_file("3Sources.mat")).arrays, graphs, strict=True):
         scaled = SCALERS["standardized"](view)
         one_way = neighbor_graph(scaled, 10, symmetric=False).toarray()
         pairs = [(i, j) for i, j in np.argwhere(one_way > 0) if (scaled[i] == scaled[j]).all()]

@@ -196,7 +196,7 @@ def test_same_labels_as_the_authors_program_from_the_data(oracle, data_file, tag
     """Our neighbour graphs are the program's but for the two duplicates in 3Sources, of which one has a self-loop."""
     expected, given = oracle(f"swmc__{tag}__file"), oracle(f"graphs__{tag}__file")
     file, n_clusters = DATASETS[tag]
-    graphs = [drop_weak_edges(neighbor_graph(view, 10)) for view in read_views(data_file(file))]
+    graphs = [drop_weak_edges(neighbor_graph(view, 10)) for view in read_views(data_file(file)).arrays]
     for v, graph in enumerate(graphs):
         other = given[f"W10_v{v + 1}"]
         differ = np.flatnonzero((np.abs(graph.toarray() - other) > 1e-9).any(axis=1))
