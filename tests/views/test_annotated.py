@@ -169,3 +169,27 @@ def test_backed_files_are_loaded(tmp_path, x):
 def test_neither_is_ever_imported():
     code = "".join(path.read_text(encoding="utf-8") for path in Path(manyview.__file__).parent.rglob("*.py"))
     assert not re.search(r"(import|require\()\W*(anndata|mudata)", code)
+
+
+@pytest.mark.parametrize("container", ["MuData", "dict"])
+def test_features_are_found_by_their_names(container):
+    anndata = pytest.importorskip("anndata")
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0.0, 3.0, 6.0], 20)[:, None]
+    cells = [f"cell{i}" for i in range(60)]
+
+    def modality(prefix, width):
+        frame = pd.DataFrame(groups + rng.normal(size=(60, width)), cells, [f"{prefix}{j}" for j in range(width)])
+        return anndata.AnnData(frame)
+
+    def held(rna, protein):
+        parts = {"rna": rna, "protein": protein}
+        return pytest.importorskip("mudata").MuData(parts) if container == "MuData" else parts
+
+    rna, protein = modality("ENSG", 6), modality("CD", 4)
+    model = GraphEnsemble(3, n_members=4, random_state=0).fit(held(rna, protein))
+    assert model.feature_names_in_["rna"] == tuple(f"ENSG{j}" for j in range(6))
+    turned = held(rna[:, ::-1].copy(), protein[:, [2, 0, 1, 3]].copy())
+    np.testing.assert_array_equal(model.predict(turned), model.labels_)
+    with pytest.raises(ViewsError, match=r"views\['rna'\]: its features .* lacks 'ENSG0', 'ENSG1'"):
+        model.predict(held(rna[:, 2:].copy(), protein))
