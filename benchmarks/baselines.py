@@ -54,7 +54,7 @@ def grid(**choices: list) -> list[dict[str, object]]:
 
 # Settings that the authors of the methods mention, and between which the paper may have chosen.
 OTHER_SETTINGS: dict[str, list[dict[str, object]]] = {
-    "CLR": grid(n_neighbors=[5, 10, 15], scaling=["none", "max", "unit", "standardized"], symmetric=[True, False]),
+    "CLR": grid(n_neighbors=[5, 10, 15], scaling=["none", "max", "unit", "row-standardized"], symmetric=[True, False]),
     "CoTrainingSpectral": grid(max_iter=[1, 5, 20], readout_view=[None, 0, 1, 2]),
     "CoRegularizedSpectral": grid(
         variant=["centroid", "pairwise"], agreement_weight=[0.01, 0.5], readout_view=[None, 0], n_init=[1, 10]

@@ -21,6 +21,7 @@ ALLOWED = {
     "_utils.files": set(),
     "_utils.imports": {"exceptions"},
     "_utils.progress": set(),
+    "_utils.scalings": set(),
     "_utils.text": set(),
     "_utils.machine": set(),
     "exceptions": {"_utils.text"},
@@ -31,7 +32,7 @@ ALLOWED = {
     "proximal": {"_utils.compiled"},
     "tensor": {"proximal"},
     "engines": {"_utils.imports", "_utils.machine", "exceptions"},
-    "graphs": {"_utils.compiled", "engines", "exceptions", "proximal", "views"},
+    "graphs": {"_utils.compiled", "_utils.scalings", "engines", "exceptions", "proximal", "views"},
     "solvers": {"_utils.compiled", "engines", "graphs", "proximal", "tensor"},
     "ensemble": {
         "_utils.compiled",
@@ -91,6 +92,7 @@ ALLOWED = {
     "cli": {
         "_utils.files",
         "_utils.progress",
+        "_utils.scalings",
         "_utils.text",
         "_version",
         "audit",

@@ -111,7 +111,18 @@ def test_fitted_samples_get_what_they_have(data, rate, n_members):
 
 
 @pytest.mark.parametrize(
-    "scaling", ["max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"]
+    "scaling",
+    [
+        "max",
+        "unit",
+        "none",
+        "counts",
+        "shares",
+        "directions",
+        "centered",
+        "standardized",
+        "row-standardized",
+    ],
 )
 def test_fitted_samples_get_what_they_have_with_any_scaling(scaling):
     views = noisy()

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import StandardScaler
 
-from manyview.graphs import SCALERS, choose_scaling, learn_scaling, unit_variance
+from manyview import GraphEnsemble
+from manyview.cluster import available_methods
+from manyview.graphs import SCALERS, SCALINGS, Scaling, choose_scaling, explain_scaling, learn_scaling, unit_variance
 from manyview.graphs.scaling import balanced_centre, effective_dimensions, row_lengths
 
 
@@ -24,7 +30,10 @@ def test_sparse_equals_dense_and_input_is_kept(name):
     x[3] = 0
     before = x.copy()
     scaled = dense(SCALERS[name](x))
-    np.testing.assert_allclose(dense(SCALERS[name](sp.csr_array(x))), scaled, atol=1e-15)
+    sparse = dense(SCALERS[name](sp.csr_array(x)))
+    if name == "standardized":  # a sparse view is not centred
+        sparse = sparse - sparse.mean(axis=0)
+    np.testing.assert_allclose(sparse, scaled, atol=1e-15)
     np.testing.assert_array_equal(x, before)
     assert np.isfinite(scaled).all()
 
@@ -313,7 +322,8 @@ def naive_apply(name, learned_from, new):
         "shares": lambda x: unit(np.sqrt(x) - naive_centre(np.sqrt(learned_from))),
         "directions": lambda x: unit(x - naive_centre(learned_from)),
         "centered": lambda x: x - learned_from.mean(axis=0),
-        "standardized": lambda x: unit(x - x.mean(axis=1, keepdims=True)) * np.sqrt(x.shape[1] - 1),
+        "standardized": lambda x: (x - learned_from.mean(axis=0)) / learned_from.std(axis=0),
+        "row-standardized": lambda x: unit(x - x.mean(axis=1, keepdims=True)) * np.sqrt(x.shape[1] - 1),
     }[name](new)
 
 
@@ -329,7 +339,10 @@ def test_new_samples_are_scaled_by_what_was_learned(name, make):
         before = given.copy()
         found = scaling.apply(given)
         assert sp.issparse(found) == scaling.sparse
-        np.testing.assert_allclose(dense(found), naive_apply(name, old, new) / divisor, atol=1e-13)
+        expected = naive_apply(name, old, new)
+        if name == "standardized" and make is sp.csr_array:  # learned from a sparse view, so it is not centred
+            expected = expected + old.mean(axis=0) / old.std(axis=0)
+        np.testing.assert_allclose(dense(found), expected / divisor, atol=1e-13)
         np.testing.assert_array_equal(dense(given), dense(before))
 
 
@@ -350,7 +363,7 @@ def test_row_lengths_by_their_definition(make):
 @pytest.mark.filterwarnings("error")
 @makes
 @pytest.mark.parametrize("unit", [2.0**100, 2.0**-100])
-@pytest.mark.parametrize("name", ["unit", "directions", "centered", "none"])
+@pytest.mark.parametrize("name", ["unit", "directions", "centered", "standardized", "none"])
 def test_single_precision_of_any_unit(name, unit, make):
     x = np.random.default_rng(0).random((40, 5), dtype=np.float32)
     _, scaled = learn_scaling(make(x), name)
@@ -358,7 +371,7 @@ def test_single_precision_of_any_unit(name, unit, make):
     np.testing.assert_array_equal(dense(other), dense(scaled))
 
 
-@pytest.mark.parametrize("name", ["shares", "directions", "centered", "standardized"])
+@pytest.mark.parametrize("name", ["shares", "directions", "centered", "standardized", "row-standardized"])
 def test_whole_numbers_become_double_and_single_stays_single(name):
     counts = np.random.default_rng(0).integers(0, 50, (20, 6)).astype(np.uint8)
     expected = SCALERS[name](counts.astype(float))
@@ -370,4 +383,208 @@ def test_whole_numbers_become_double_and_single_stays_single(name):
 
 def test_one_feature_has_no_spread_to_divide_by():
     view = np.array([[1.0], [-2.0], [5.0]])
-    np.testing.assert_array_equal(SCALERS["standardized"](view), view)
+    np.testing.assert_array_equal(SCALERS["row-standardized"](view), view)
+
+
+# Columns of mean 0 and deviation 1 -------------------------------------------------------------------------------
+
+
+def mixed_units(seed, n=50):
+    """Heights in metres, weights in grammes, years, and a column that is constant."""
+    rng = np.random.default_rng(seed)
+    years = 2000.0 + rng.integers(0, 20, n)
+    return np.column_stack([rng.normal(1.7, 0.1, n), rng.normal(7e4, 1e4, n), years, np.full(n, 0.1)])
+
+
+def test_standardized_is_what_scikit_learn_does():
+    old, new = mixed_units(0), mixed_units(1, 7)
+    theirs = StandardScaler().fit(old)
+    np.testing.assert_allclose(SCALERS["standardized"](old), theirs.transform(old), atol=1e-12)
+    scaling, scaled = learn_scaling(old, "standardized")
+    np.testing.assert_allclose(scaled * scaling.divisor, theirs.transform(old), atol=1e-12)
+    np.testing.assert_allclose(scaling.apply(new) * scaling.divisor, theirs.transform(new), atol=1e-12)
+
+
+def test_standardized_by_a_loop():
+    x = mixed_units(2)
+    scaled = SCALERS["standardized"](x)
+    for j in range(3):
+        mean = sum(x[:, j]) / len(x)
+        deviation = (sum((value - mean) ** 2 for value in x[:, j]) / len(x)) ** 0.5
+        for i in range(len(x)):
+            assert scaled[i, j] == pytest.approx((x[i, j] - mean) / deviation, abs=1e-10)
+    np.testing.assert_array_equal(scaled[:, 3], 0)  # exactly, though the mean of 0.1s is rounded
+
+
+def test_standardized_leaves_rounding_alone():
+    x = np.column_stack([1e6 + 1e-9 * np.random.default_rng(0).normal(size=40), np.arange(40.0)])
+    assert np.abs(SCALERS["standardized"](x)[:, 0]).max() < 1e-8
+
+
+def test_standardized_sparse_views_stay_sparse_as_those_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    old, new = (sp.csr_array(rng.normal(5, 2, (n, 6)) * (rng.random((n, 6)) < 0.3)) for n in (40, 7))
+    old.data[::4] = 0.0  # stored zeros
+    theirs = StandardScaler(with_mean=False).fit(old)
+    scaling, scaled = learn_scaling(old, "standardized")
+    assert sp.issparse(scaled)
+    assert scaled.nnz == old.nnz
+    np.testing.assert_allclose(dense(scaled) * scaling.divisor, dense(theirs.transform(old)), atol=1e-12)
+    np.testing.assert_allclose(dense(scaling.apply(new)) * scaling.divisor, dense(theirs.transform(new)), atol=1e-12)
+
+
+@makes
+def test_standardized_rows_are_the_same_bits_wherever_they_stand(make):
+    x = make(mixed_units(4))
+    scaling, scaled = learn_scaling(x, "standardized")
+    rows = np.random.default_rng(0).permutation(50)
+    np.testing.assert_array_equal(dense(scaling.apply(x[rows])), dense(scaled)[rows])
+
+
+def test_standardized_and_row_standardized_differ():
+    x = mixed_units(5)
+    np.testing.assert_allclose(SCALERS["standardized"](x).mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(SCALERS["row-standardized"](x).mean(axis=1), 0, atol=1e-12)
+    assert np.abs(SCALERS["row-standardized"](x).mean(axis=0)).max() > 0.5
+
+
+@pytest.mark.parametrize("name", ["standardized", "counts"])
+def test_a_scaling_without_what_it_learned_is_refused(name):
+    with pytest.raises(
+        ValueError, match=f"'{name}' lacks what it learned.*'row-standardized' now: fit the model again"
+    ):
+        Scaling(name, (), 1.0, sparse=False)
+
+
+def test_users_scale_columns_of_mixed_units():
+    rng = np.random.default_rng(6)
+    truth = np.repeat([0, 1], 40)
+    clear = truth + rng.normal(0, 0.05, 80)
+    views = [np.column_stack([clear, 1e4 * rng.normal(size=80)]) for _ in range(2)]  # the wide column is noise
+    found = GraphEnsemble(2, scaling="standardized", random_state=0).fit(views)
+    assert found.scaling_ == {"view0": "standardized", "view1": "standardized"}
+    np.testing.assert_array_equal(found.labels_, truth)
+    assert (GraphEnsemble(2, scaling="row-standardized", random_state=0).fit(views).labels_ != truth).mean() > 0.2
+
+
+# The names in words ----------------------------------------------------------------------------------------------
+
+
+def test_every_scaling_has_a_line():
+    assert list(SCALINGS) == list(SCALERS)
+    assert all("\n" not in line and len(line) < 90 for line in SCALINGS.values())
+
+
+def test_the_docstring_lists_the_scalings_in_the_same_words():
+    lines = [line.strip() for line in GraphEnsemble.__doc__.splitlines()]
+    listed = [line for line in lines if line.startswith('- "')]
+    assert listed == [f'- "{name}": {line}' for name, line in SCALINGS.items()]
+
+
+def test_the_docstrings_of_the_other_methods_name_all_scalings():
+    listed = ", ".join(f'"{name}"' for name in SCALINGS)
+    others = [m.estimator for m in available_methods() if "scaling" in m.estimator(2).get_params()]
+    for method in others:
+        assert method is GraphEnsemble or f"scaling : {{{listed}}}" in method.__doc__, method
+
+
+# Images and counts -----------------------------------------------------------------------------------------------
+
+
+def images(rng, n=300):
+    """Digits as images of 28 x 28 pixels from 0 to 255, of which more than half are 0."""
+    digits = load_digits().images[rng.permutation(1797)[:n]] / 16 * 255
+    large = np.kron(digits, np.ones((3, 3)))
+    return np.pad(large, ((0, 0), (2, 2), (2, 2))).reshape(n, 784).round()
+
+
+def topics(rng, n=300, d=1000):
+    return rng.poisson(100 * rng.dirichlet(np.full(d, 0.1), size=5)[rng.integers(5, size=n)]) * 1.0
+
+
+def sorted_by_topic(rng):
+    """Counts of words of which neighbours have the same topic, so that they are correlated."""
+    chances = np.kron(np.eye(5), rng.lognormal(0, 0.5, 200)) + 0.02
+    return rng.poisson(3 * chances[rng.integers(5, size=300)]) * 1.0
+
+
+def columns_up_to_one(rng):
+    counts = topics(rng)
+    return counts / np.maximum(counts.max(axis=0), 1)
+
+
+def tf_idf(rng):
+    counts = topics(rng)
+    weighted = counts * np.log(len(counts) / np.maximum((counts > 0).sum(axis=0), 1))
+    return weighted / np.linalg.norm(weighted, axis=1, keepdims=True)
+
+
+def cells(rng):
+    """Counts of molecules in single cells."""
+    types = rng.gamma(0.3, size=(6, 1500))[rng.integers(6, size=200)]
+    return rng.poisson(rng.lognormal(0, 0.5, (200, 1)) * types * rng.gamma(2, 0.5, (200, 1500))) * 1.0
+
+
+@makes
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x,
+        lambda x: (x / 255).astype(np.float32),
+        lambda x: (x > 127) * 1.0,
+        lambda x: x[:20],
+        lambda x: x.reshape(-1, 28, 28).transpose(0, 2, 1).reshape(-1, 784),  # column by column, as MATLAB does
+    ],
+    ids=["0 to 255", "0 to 1", "black and white", "few", "transposed"],
+)
+def test_images_are_no_counts(change, make):
+    x = images(np.random.default_rng(0))
+    assert (x == 0).mean() > 0.5
+    assert explain_scaling(make(change(x))).name == "directions"
+
+
+@makes
+@pytest.mark.parametrize(
+    "view",
+    [
+        topics,
+        lambda rng: topics(rng) > 0,
+        lambda rng: topics(rng, n=2),
+        sorted_by_topic,
+        columns_up_to_one,
+        tf_idf,
+        cells,
+        lambda rng: np.eye(300)[rng.integers(300, size=500)],
+        lambda rng: images(rng)[:, rng.permutation(784)] * rng.choice([-1, 1], 784),
+    ],
+    ids=["topics", "words or not", "two texts", "sorted", "columns to 1", "tf-idf", "cells", "one-hot", "signed"],
+)
+def test_counts_remain_counts(view, make):
+    assert explain_scaling(make(view(np.random.default_rng(1)) * 1.0)).name == "counts"
+
+
+@makes
+@pytest.mark.parametrize(
+    ("view", "reason"),
+    [
+        (topics, r"[89]\d(\.\d)?% zeros, whole numbers, 1,000 columns"),
+        (tf_idf, r"[89]\d(\.\d)?% zeros, fractions, 1,000 columns"),
+        (
+            lambda rng: sp.random_array((90, 2000), density=1e-5, rng=rng).toarray(),
+            "99.9% zeros, fractions, 2,000 col.*",
+        ),
+        (
+            images,
+            r"6\d(\.\d)?% zeros, but pixels: neighbouring columns are alike and most reach 255; \d+ effective dim.*",
+        ),
+        (lambda rng: rng.dirichlet(np.ones(8), 50), "no value below 0, and all rows have the same sum"),
+        (rings, "2.0 effective dimensions, fewer than 3"),
+        (one_feature_outweighs, "one column has more than 99% of the variance"),
+        (lambda rng: rng.normal(size=(500, 8)), "8 effective dimensions, neither counts nor shares"),
+    ],
+)
+def test_the_reason_of_a_choice(view, reason, make):
+    x = make(view(np.random.default_rng(2)))
+    found = explain_scaling(x)
+    assert re.fullmatch(reason, found.reason)
+    assert found.name == choose_scaling(x)

@@ -191,7 +191,7 @@ def test_reports_every_pass(blobs):
 def published(request, oracle, data_file):
     tag, pre = request.param
     name, n_clusters = FILES[tag]
-    scale = SCALERS["standardized" if pre == "z" else "none"]
+    scale = SCALERS["row-standardized" if pre == "z" else "none"]
     views = [scale(np.asarray(x, dtype=float)) for x in read_views(data_file(name)).arrays]
     return oracle(f"mlan_orig__{tag}__file"), pre, n_clusters, prepare(views, 9)
 
@@ -230,7 +230,9 @@ def test_parity_with_the_authors_program(published, lam):
 
 
 def test_compounding_makes_all_views_cost_a_quarter(oracle, data_file):
-    views = [SCALERS["standardized"](np.asarray(x, dtype=float)) for x in read_views(data_file("MSRC-v5.mat")).arrays]
+    views = [
+        SCALERS["row-standardized"](np.asarray(x, dtype=float)) for x in read_views(data_file("MSRC-v5.mat")).arrays
+    ]
     distances, initial, alpha = prepare(views, 9)
     learned = mlan.run(distances, initial, alpha, 7, weighting="compound", weight=10.0)
     total = learned.history["view_weights"][-1] * (distances @ learned.graph.data)

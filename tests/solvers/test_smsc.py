@@ -226,7 +226,7 @@ def test_without_the_slip_it_fits_better_with_the_same_labels(oracle, tag):
 def test_graphs_are_the_programs(oracle, data_file):
     _, graphs, _ = program(oracle, "msrc")
     for view, expected in zip(read_views(data_file("MSRC-v5.mat")).arrays, graphs, strict=True):
-        ours = normalize_graph(neighbor_graph(SCALERS["standardized"](view), 10))
+        ours = normalize_graph(neighbor_graph(SCALERS["row-standardized"](view), 10))
         np.testing.assert_allclose(ours.toarray(), expected.toarray(), atol=1e-10)
 
 
@@ -234,7 +234,7 @@ def test_graphs_are_the_programs_but_for_duplicates(oracle, data_file):
     """In 3Sources it links one of two equal samples with itself and drops that edge; without it, all agree."""
     _, graphs, _ = program(oracle, "3s")
     for view, expected in zip(read_views(data_file("3Sources.mat")).arrays, graphs, strict=True):
-        scaled = SCALERS["standardized"](view)
+        scaled = SCALERS["row-standardized"](view)
         one_way = neighbor_graph(scaled, 10, symmetric=False).toarray()
         pairs = [(i, j) for i, j in np.argwhere(one_way > 0) if (scaled[i] == scaled[j]).all()]
         found = []

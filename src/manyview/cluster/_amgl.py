@@ -40,7 +40,7 @@ class AMGL(MultiViewClusterer):
         Number of clusters.
     n_neighbors : int, default=5
         Samples that each sample is connected with. With 10, graphs fall into pieces less often.
-    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
         suit texts.
     max_iter : int, default=100

@@ -33,7 +33,7 @@ class CLR(MultiViewClusterer):
         Number of clusters.
     n_neighbors : int, default=10
         Samples that each sample is connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view before they are put side by side. The default, "max", divides it by its largest
         value, which changes nothing for a single view.
     symmetric : bool, default=True

@@ -40,7 +40,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
         How much agreement counts compared with a view's own kernel. The authors' program has 0.5; the grid worth trying
         is 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.5 and 1. Beyond 1, agreement is all that counts, and the views' own
         structure is lost. With "pairwise", the pull grows with the number of the other views.
-    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
         suit texts.
     max_iter : int, default=30

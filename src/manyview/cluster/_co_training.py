@@ -33,7 +33,7 @@ class CoTrainingSpectral(MultiViewClusterer):
     ----------
     n_clusters : int
         Number of clusters.
-    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
         suit texts.
     max_iter : int, default=5

@@ -53,7 +53,7 @@ class ETLMSC(MultiViewClusterer):
     penalty_growth : float, default=2.0
         Its factor from pass to pass, at least 1. Results depend on both: the penalty grows so fast that the minimum of
         the objective is not reached. At 1 it is, after many passes.
-    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
         suit texts.
     max_iter : int, default=200

@@ -60,11 +60,19 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Anchors that a sample is compared with in each view, or the range from which every graph draws it. "auto" tries
         local graphs (5 to 15) and broad ones (20 to 60) and goes on with those that agree better among themselves.
     scaling : str, sequence or dict, default="auto"
-        How a view's features are made comparable; one name, or one for each view, in order or by name.
-        "counts" (logarithm, inverse document frequency, unit rows), "shares" (square root, centre, unit rows),
-        "directions" (centre, unit rows), "centered", "standardized" (each sample over its features), "unit", "max" or
-        "none". "auto" looks at sparsity, signs, row sums and dimension (see :func:`manyview.graphs.choose_scaling`);
-        ``scaling_`` says what it chose.
+        How a view's features are made comparable; one name, or one for each view, in order or by name. "auto" chooses
+        by sparsity, signs, row sums and dimension; ``scaling_`` says what it chose, and
+        :func:`manyview.graphs.explain_scaling` why. Otherwise one of
+
+        - "max": divide the view by its largest value
+        - "unit": divide each sample by its length
+        - "none": leave the values as they are
+        - "counts": logarithm, times inverse document frequency, unit rows; for words and other counts
+        - "shares": square root, subtract a balanced centre, unit rows; for histograms and compositions
+        - "directions": subtract a balanced centre, unit rows
+        - "centered": subtract the mean of each column
+        - "standardized": subtract the mean of each column, divide by its deviation; sparse views: only divide
+        - "row-standardized": subtract from each sample the mean of its own features, divide by their deviation
     n_members : int, default=48
         Graphs in the ensemble. More are steadier and take longer, in proportion. If the clusters are clear, fewer are
         made; ``n_iter_`` says how many.

@@ -54,7 +54,7 @@ class LMVSC(MultiViewClusterer):
         samples do not dominate. The authors' program does not.
     row_normalize : bool, default=False
         Whether the rows of the embedding are scaled to unit length before k-means.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "max", divides it by its largest value.
     max_iter : int, default=1000
         Steps at most in the quadratic programme of each sample, which takes about one per positive coefficient.

@@ -33,9 +33,9 @@ class MLAN(MultiViewClusterer):
         Number of clusters.
     n_neighbors : int, default=9
         Samples that each sample may be connected with.
-    scaling : {"standardized", "max", "unit", "none", "counts", "shares", "directions", "centered"}
-        What is done to each view first. The default, "standardized", as in the paper, subtracts from each sample the
-        mean of its own features and divides by their standard deviation.
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
+        What is done to each view first. The default, "row-standardized", as in the paper, subtracts from each sample
+        the mean of its own features and divides by their standard deviation.
     weighting : {"model", "compound"}, default="model"
         How views are weighted: by the paper's formula, or as in the authors' program, where weights are applied to
         distances that are already weighted, which makes all views count the same in the end. "compound" is there to
@@ -124,7 +124,7 @@ class MLAN(MultiViewClusterer):
         n_clusters: int,
         *,
         n_neighbors: int = 9,
-        scaling: str = "standardized",
+        scaling: str = "row-standardized",
         weighting: str = "model",
         connectivity_weight: float | None = None,
         max_iter: int = 30,

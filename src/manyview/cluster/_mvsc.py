@@ -49,7 +49,7 @@ class MVSC(MultiViewClusterer):
     bandwidth : float or None, default=None
         Width of the Gaussian that turns distances into weights, for all views and in the units of the scaled views.
         None: in each view the median distance between the samples and the anchors that they are connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "max", divides it by its largest value.
     row_normalize : bool, default=False
         Whether the rows of the embedding are scaled to unit length before k-means. All samples have the same degree in

@@ -47,7 +47,7 @@ class SFMC(MultiViewClusterer):
     variant : {"code", "rows"}, default="code"
         How the graph is thinned out. "rows" is the model as printed; "code" averages its step with the same step on
         columns, as the authors' program does, and reproduces its results.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "max", divides it by its largest value.
     max_iter : int, default=10
         Passes at most; one learns the graph, then the weights.

@@ -34,9 +34,9 @@ class SMSC(MultiViewClusterer):
         Number of clusters.
     n_neighbors : int, default=10
         Samples that each sample is connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized"}
-        What is done to each view. The default, "standardized", subtracts from each sample the mean of its own features
-        and divides by their standard deviation.
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
+        What is done to each view. The default, "row-standardized", subtracts from each sample the mean of its own
+        features and divides by their standard deviation.
     max_iter : int, default=200
         Passes at most.
     tol : float, default=1e-8
@@ -117,7 +117,7 @@ class SMSC(MultiViewClusterer):
         n_clusters: int,
         *,
         n_neighbors: int = 10,
-        scaling: str = "standardized",
+        scaling: str = "row-standardized",
         max_iter: int = 200,
         tol: float = 1e-8,
         initialization: str = "kmeans",

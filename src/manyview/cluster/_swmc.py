@@ -35,7 +35,7 @@ class SwMC(MultiViewClusterer):
     connectivity_weight : float, default=1.0
         First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected, and starts
         here again in every pass.
-    scaling : {"none", "max", "unit", "counts", "shares", "directions", "centered", "standardized"}
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
         What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
         suit texts.
     max_iter : int, default=50

@@ -60,8 +60,8 @@ class TBGL(MultiViewClusterer):
         Whether the quasi-norm is divided by the length of that axis (as programmed) or not (as printed).
     anchors : {"vda", "das", "kmeans", "random"} or array-like of int, default="vda"
         How anchors are selected, or the indices of the samples to use, which makes ``n_anchors`` irrelevant.
-    scaling : {"max", "unit", "none"}, default="max"
-        Divide each view by its largest value, each sample by its length, or nothing.
+    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
+        What is done to each view first. The default, "max", divides it by its largest value, as the authors do.
     max_iter : int, default=52
         Passes of the solver. The program makes 52 and has then not converged; on MSRC-v5 in file order a pass more or
         less moves ACC between 0.78 and 0.995.

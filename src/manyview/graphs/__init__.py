@@ -1,5 +1,6 @@
 """Graphs among samples and between samples and anchors: scaling, neighbours, kernels, spectra, components."""
 
+from manyview._utils.scalings import SCALINGS
 from manyview.graphs.anchors import select_kmeans, select_random, select_vda
 from manyview.graphs.bipartite import bipartite_graph, can_weights, neighbor_graph
 from manyview.graphs.canonical import CanonicalOrder, canonical_order
@@ -8,7 +9,15 @@ from manyview.graphs.das import select_das
 from manyview.graphs.kernels import gaussian_kernel
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 from manyview.graphs.neighbours import nearest_lists
-from manyview.graphs.scaling import SCALERS, Scaling, choose_scaling, learn_scaling, unit_variance
+from manyview.graphs.scaling import (
+    SCALERS,
+    ChosenScaling,
+    Scaling,
+    choose_scaling,
+    explain_scaling,
+    learn_scaling,
+    unit_variance,
+)
 from manyview.graphs.selectors import ANCHOR_SELECTORS
 from manyview.graphs.spectrum import (
     laplacian_eigenvectors,
@@ -22,7 +31,9 @@ from manyview.graphs.structured import StructuredGraph, structured_graph
 __all__ = [
     "ANCHOR_SELECTORS",
     "SCALERS",
+    "SCALINGS",
     "CanonicalOrder",
+    "ChosenScaling",
     "Scaling",
     "StructuredGraph",
     "bipartite_graph",
@@ -30,6 +41,7 @@ __all__ = [
     "canonical_order",
     "choose_scaling",
     "component_labels",
+    "explain_scaling",
     "gaussian_kernel",
     "graph_component_labels",
     "laplacian_eigenvectors",

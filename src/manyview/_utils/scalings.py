@@ -1,0 +1,16 @@
+"""The names of the scalings of a view, in words: without numpy, so that ``--help`` can list them at once."""
+
+from __future__ import annotations
+
+SCALINGS: dict[str, str] = {
+    "max": "divide the view by its largest value",
+    "unit": "divide each sample by its length",
+    "none": "leave the values as they are",
+    "counts": "logarithm, times inverse document frequency, unit rows; for words and other counts",
+    "shares": "square root, subtract a balanced centre, unit rows; for histograms and compositions",
+    "directions": "subtract a balanced centre, unit rows",
+    "centered": "subtract the mean of each column",
+    "standardized": "subtract the mean of each column, divide by its deviation; sparse views: only divide",
+    "row-standardized": "subtract from each sample the mean of its own features, divide by their deviation",
+}
+"""What each scaling does, in one line, by its name."""
