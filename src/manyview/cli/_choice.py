@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from manyview._utils.scalings import SCALINGS
 
 if TYPE_CHECKING:
     from manyview.cluster import Method
@@ -21,6 +23,14 @@ ClustersOrAuto = Annotated[
     str,
     typer.Option("-k", "--clusters", metavar="K|auto", help="Number of clusters; auto finds one.", show_default=False),
 ]
+
+_SCALE_HELP = "\n\n".join(
+    [
+        "How the features of all views, or of one, are made comparable; may be repeated for other views. Default: that "
+        "of the method; graph-ensemble has auto, which chooses for each view.",
+        *(f"{name}: {line}" for name, line in SCALINGS.items()),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,9 @@ class Choice:
             "--set", metavar="NAME=VALUE", help="A parameter of the method; may be repeated.", show_default=False
         ),
     ] = field(default_factory=list)
+    scales: Annotated[
+        list[str], typer.Option("--scale", metavar="NAME|VIEW=NAME", help=_SCALE_HELP, show_default=False)
+    ] = field(default_factory=list)
     seed: Annotated[int, typer.Option("--seed", min=0, help="For everything that is drawn by lot.")] = 0
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Threads; all cores unless given.")
@@ -49,8 +62,25 @@ class Choice:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the method that ``--set`` gives."""
-        return parse_settings(self.settings, find_method(self.method))
+        """Parameters of the method that ``--set`` and ``--scale`` give."""
+        method = find_method(self.method)
+        found = parse_settings(self.settings, method)
+        if not self.scales:
+            return found
+        if "scaling" in found:
+            raise typer.BadParameter(
+                "--scale and --set scaling=... set the same parameter. Give one of them.", param_hint="--scale"
+            )
+        return found | {"scaling": parse_scales(self.scales, method)}
+
+    def check_scales(self, names: Sequence[str]) -> None:
+        """Refuse a ``--scale`` for a view that is not among these."""
+        scaling = self.parameters["scaling"] if self.scales else {}
+        unknown = [name for name in scaling if name not in names] if isinstance(scaling, dict) else []
+        if unknown:
+            raise typer.BadParameter(
+                f"there is no view {unknown[0]!r}. The views are {', '.join(names)}.", param_hint="--scale"
+            )
 
     @property
     def takes_auto(self) -> bool:
@@ -62,6 +92,7 @@ class Choice:
     def words(self) -> list[str]:
         """The command line that asks for the same."""
         words = ["--method", self.method] + [word for setting in self.settings for word in ("--set", setting)]
+        words += [word for scale in self.scales for word in ("--scale", scale)]
         return words + ["--seed", str(self.seed)] + ([] if self.jobs is None else ["--jobs", str(self.jobs)])
 
 
@@ -132,3 +163,51 @@ def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
         except ValueError:
             found[name] = value
     return found
+
+
+def parse_scales(scales: Sequence[str], method: Method) -> str | dict[str, str]:
+    """Return the scaling of all views from ``NAME``, or that of some by their names from ``VIEW=NAME``.
+
+    The name of a view may hold "=", that of a scaling does not.
+    """
+    rules, known = method.estimator._parameter_constraints.get("scaling"), scalings_of(method)
+    if rules is None:
+        raise typer.BadParameter(f"{method.name} does not scale views. Leave --scale out.", param_hint="--scale")
+    found: dict[str, str] = {}
+    for scale in scales:
+        view, equals, name = scale.rpartition("=")
+        _check_scaling(name, list(known), scale)
+        if equals and dict not in rules:
+            raise typer.BadParameter(
+                f"{method.name} scales all views in the same way: expected a scaling for all, such as --scale {name}, "
+                f"got {scale!r}. graph-ensemble takes one for each view.",
+                param_hint="--scale",
+            )
+        if not equals and len(scales) > 1:
+            raise typer.BadParameter(
+                f"expected one scaling for all views, or VIEW=NAME for each that is to have one of its own, got "
+                f"{', '.join(map(repr, scales))}.",
+                param_hint="--scale",
+            )
+        if view in found:
+            raise typer.BadParameter(f"the view {view!r} is given twice.", param_hint="--scale")
+        if not equals:
+            return name
+        found[view] = name
+    return found
+
+
+def scalings_of(method: Method) -> dict[str, str]:
+    """Return what a method takes as its scaling, with a line on each."""
+    rules = method.estimator._parameter_constraints.get("scaling", [])
+    known = {AUTO: "chosen for each view by its values"} | SCALINGS
+    return {name: line for name, line in known.items() if any(name in getattr(rule, "options", ()) for rule in rules)}
+
+
+def _check_scaling(name: str, known: Sequence[str], scale: str) -> None:
+    if name not in known:
+        close = get_close_matches(name, known, n=2)
+        meant = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise typer.BadParameter(
+            f"there is no scaling {name!r} in {scale!r}.{meant} There are {', '.join(known)}.", param_hint="--scale"
+        )

@@ -73,7 +73,7 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
         warnings.simplefilter("ignore", ClusterCountWarning)  # _say_found says the same
         timings["start"] = _seconds_since_start()
         with _timed(timings, "read"):
-            views = _checked(job.read(), model)
+            views = _checked(job.read(), model, job.choice)
         if ask_first:
             with _timed(timings, "suggest"), fit_progress():
                 suggestion = _suggest(views, job.choice)
@@ -113,7 +113,7 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
     return model, views, result, page
 
 
-def _checked(views: Views, model: Any) -> Views:
+def _checked(views: Views, model: Any, choice: Choice) -> Views:
     """The views, unless the method is going to refuse them anyhow."""
     from manyview.views import check_views
 
@@ -123,6 +123,7 @@ def _checked(views: Views, model: Any) -> Views:
             "each view, or say how to cut the columns of this table into views, for example with --view-sizes 2.",
             param_hint="FILES",
         )
+    choice.check_scales(views.names)
     n_clusters = 2 if model.n_clusters == AUTO else model.n_clusters  # auto finds no fewer
     if n_clusters > views.n_samples:
         raise typer.BadParameter(

@@ -55,6 +55,7 @@ def audit(
     estimator = choice.estimator(int(parse_n_clusters(clusters)))
     check_folder(out, NAMES)
     views = source.read()
+    choice.check_scales(views.names)
     checked = check_views(views, min_views=estimator.min_views)
     reason = why_none_can_go(estimator, checked)
     skipped = {}

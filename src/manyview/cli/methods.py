@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from manyview._utils.text import printable
-from manyview.cli._choice import find_method, slug
+from manyview.cli._choice import find_method, scalings_of, slug
 from manyview.cli._output import AsJson, print_json, result_console
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _parameters(method: Method) -> list[dict[str, Any]]:
                 "required": required,
                 "default": None if required else _plain(parameter.default),
                 "description": text,
+                "values": scalings_of(method) if name == "scaling" else None,
             }
         )
     return found
@@ -146,6 +147,13 @@ def _print_method(method: Method) -> None:
             table.add_row(*(words(cell) for cell in cells))
     console.print()
     console.print(table)
+    for parameter in parameters:
+        if parameter["values"] is not None:
+            values = new_table((f"{parameter['name']} (--scale)", True), ("what it does", False))
+            for name, line in parameter["values"].items():
+                values.add_row(words(name), words(line))
+            console.print()
+            console.print(values)
     own = ", ".join(f"{p['name']} with {p['option']}" for p in parameters if p["option"] not in ("--set", None))
     print(printable(f"Others have options of their own: {own}."))
 
