@@ -273,13 +273,24 @@ def test_scales_are_a_problem_if_the_scaling_leaves_them_so():
     found = inspect_views([wide, RNG.normal(size=(200, 3))])
     text = only(found, "warning")
     assert "of column 2, is " in text
-    assert "GraphEnsemble's scaling 'auto' takes 'directions', which centres the columns and makes all rows" in text
+    assert (
+        "GraphEnsemble's scaling 'auto' takes 'directions' (subtract a balanced centre, unit rows); the widest" in text
+    )
+    assert text.endswith("If the columns have different units, pass scaling={'view0': 'standardized'}.")
     assert found.views[0].scale_ratio == pytest.approx(5000, rel=0.2)
+    assert found.views[0].scaling_reason == "one column has more than 99% of the variance"
+    assert "scaling: view0: directions (one column has more than 99% of the variance)" in str(found).splitlines()
     tamed = inspect_views([RNG.normal(size=(200, 6)) * [1, 1, 50, 1, 1, 1], RNG.normal(size=(200, 3))])
     assert tamed.problems == ()
     shares = RNG.dirichlet([1e-4, 1e-4, 1e-4, 500, 500, 1e-4], size=200)
     histograms = inspect_views([shares, RNG.normal(size=(200, 3))])
     assert histograms.views[0].scaling == "shares"
+
+
+def test_a_view_without_numbers_has_no_scaling():
+    found = inspect_views({"body": A, "names": np.array([["x"]] * len(A))})
+    assert [(view.scaling is None, view.scaling_reason is None) for view in found.views] == [(False,) * 2, (True,) * 2]
+    assert [line.split(":")[1] for line in str(found).splitlines() if line.startswith("scaling")] == [" body"]
 
 
 @pytest.mark.parametrize("name", ["MSRC-v5.mat", "Handwritten4.mat", "Reuters600.mat"])

@@ -154,3 +154,26 @@ def test_benchmark_files(call, data_file, name, valid):
     found = valid("inspection", call("inspect", data_file(name), "--json").stdout)
     assert not [one for one in found["problems"] if one["level"] == "error"]
     assert found["labels"]["n_classes"] == int(found["next"].split()[-1])
+
+
+def test_it_says_why_a_scaling_was_chosen(call, folder, valid):
+    rng = np.random.default_rng(0)
+    words = rng.poisson(0.04, size=(60, 400))
+    np.savez("texts.npz", words=words, shares=rng.dirichlet(np.ones(6), 60))
+    lines = [line.rstrip() for line in lines_of(call("inspect", "texts.npz"))]
+    assert "scaling words: counts (96% zeros, whole numbers, 400 columns)" in lines
+    assert "scaling shares: shares (no value below 0, and all rows have the same sum)" in lines
+    found = valid("inspection", call("inspect", "texts.npz", "--json").stdout)
+    assert {view["scaling"]: view["scaling_reason"] for view in found["views"]} == {
+        "counts": "96% zeros, whole numbers, 400 columns",
+        "shares": "no value below 0, and all rows have the same sum",
+    }
+
+
+def test_columns_of_mixed_units_get_the_option_that_helps(call, folder):
+    rng = np.random.default_rng(0)
+    np.savez("units.npz", **{"my lab": rng.normal(size=(60, 6)) * [1, 1, 5000, 1, 1, 1], "b": rng.normal(size=(60, 4))})
+    text = " ".join(" ".join(lines_of(call("inspect", "units.npz"))).split())
+    assert "If the columns have different units, pass --scale 'my lab=standardized'." in text
+    result = call("cluster", "units.npz", "-k", "2", "--scale", "my lab=standardized", "--no-report")
+    assert result.exit_code == 0, result.stderr

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.graphs import choose_scaling, learn_scaling
+from manyview.graphs import explain_scaling, learn_scaling
 from manyview.graphs.content import row_hashes
 from manyview.views.container import is_frame
 
@@ -27,9 +27,9 @@ class Measured:
     """What was found; of values that are missing or not finite, only that they are there.
 
     ``low``, ``high``, ``mean``, ``squares`` (sum of squared deviations) and ``counts`` are those of each column.
-    ``hashes`` tell rows apart. ``scaling`` is what "auto" takes, and ``wide_share`` the share of the variance that wide
-    columns have after it, if some are very wide. Columns that are no numbers are in ``not_numbers``, and in nothing
-    else.
+    ``hashes`` tell rows apart. ``scaling`` is what "auto" takes, ``scaling_reason`` why, and ``wide_share`` the
+    share of the variance that wide columns have after it, if some are very wide. Columns that are no numbers are in
+    ``not_numbers``, and in nothing else.
     """
 
     dtype: str
@@ -45,6 +45,7 @@ class Measured:
     n_nonzero: int = 0
     n_zero_rows: int = 0
     scaling: str | None = None
+    scaling_reason: str | None = None
     wide_share: float | None = None
     low: np.ndarray = field(init=False)
     high: np.ndarray = field(init=False)
@@ -241,7 +242,7 @@ def _try_scaling(found: Measured, rows: Any) -> None:
         rows = rows[np.isfinite(rows).all(axis=1)]
     if rows.shape[0] == 0:
         return
-    found.scaling = choose_scaling(rows)
+    found.scaling, found.scaling_reason = explain_scaling(rows)
     ratio, typical = found.scale_ratio, found.typical_scale
     if ratio is not None and typical is not None and ratio > VERY_WIDE:
         _, scaled = learn_scaling(rows, found.scaling)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import floor
 from typing import TYPE_CHECKING, TypeAlias
 
+from manyview.graphs import SCALINGS
 from manyview.views.checks import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
@@ -17,13 +18,6 @@ Problem: TypeAlias = dict[str, str | None]
 LEVELS = ("error", "warning", "note")
 """What a fit refuses; what makes its answer or its scores doubtful; what is good to know."""
 
-# What the scalings that "auto" chooses from do.
-SCALINGS = {
-    "counts": "takes logarithms, weighs rare columns more, and makes all rows equally long",
-    "shares": "takes square roots, centres the columns, and makes all rows equally long",
-    "directions": "centres the columns and makes all rows equally long",
-    "centered": "centres the columns",
-}
 # Wide columns decide if they have such a share of the variance.
 _NEARLY_ALL = 0.9
 # From so many samples on, all pairs of them are a matrix that is worth a word.
@@ -177,9 +171,9 @@ def _doubtful(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]
             "warning",
             f"its columns are on very different scales: the largest standard deviation, of column "
             f"{view.widest_column}, is {view.scale_ratio:,.0f} times the median one. GraphEnsemble's scaling 'auto' "
-            f"takes '{view.scaling}', which {SCALINGS[view.scaling]}; the widest columns then still have "
+            f"takes '{view.scaling}' ({SCALINGS[view.scaling]}); the widest columns then still have "
             f"{floor(1000 * view.wide_share) / 10:g}% of the variance, so they decide. If the columns have different "
-            "units, standardise them first.",
+            f"units, pass scaling={{{view.name!r}: 'standardized'}}.",
         )
 
 

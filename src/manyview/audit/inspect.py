@@ -48,6 +48,8 @@ class ViewInspection:
         The column that has it, counted among the numeric ones.
     scaling : str, optional
         What the scaling "auto" of ``GraphEnsemble`` takes here, as far as 10,000 rows tell.
+    scaling_reason : str, optional
+        Why: what :func:`manyview.graphs.explain_scaling` says.
     wide_share : float, optional
         Share of the variance that columns ten times as wide as ``typical_scale`` still have after it; only if
         ``scale_ratio`` is above 100.
@@ -81,6 +83,7 @@ class ViewInspection:
     scale_ratio: float | None
     widest_column: int | None
     scaling: str | None
+    scaling_reason: str | None
     wide_share: float | None
     missing_rows: int
     missing_cells: int
@@ -190,6 +193,9 @@ class Inspection:
                 f"{view.name:{width}s}  {view.n_features:7d}  {view.dtype[:14]:14s} {view.density:6.1%}  {low}  "
                 f"{high}  {view.missing_rows:7d}  {view.scaling or '-'}"
             )
+        lines += [
+            f"scaling: {view.name}: {view.scaling} ({view.scaling_reason})" for view in self.views if view.scaling
+        ]
         for problem in self.problems:
             where = "" if problem["view"] is None else f"{problem['view']}: "
             lines.append(f"{problem['level']}: {where}{problem['text']}")
@@ -264,6 +270,7 @@ def _describe(given: Views, measured: list[Measured], v: int) -> ViewInspection:
         scale_ratio=found.scale_ratio,
         widest_column=None if found.scale_ratio is None else int(found.deviations.argmax()),
         scaling=found.scaling,
+        scaling_reason=found.scaling_reason,
         wide_share=found.wide_share,
         missing_rows=len(found.present) - n_present,
         missing_cells=found.n_missing,

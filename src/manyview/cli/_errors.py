@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import re
+import shlex
 import sys
 import traceback
 import warnings
@@ -27,6 +29,7 @@ STOPPED = 130
 _ARGUMENTS = "views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join"
 _KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:['\"](\w+)['\"]|(True|False)\b|(?!\w))")
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
+_SCALING = re.compile(r"\bscaling=(\{[^{}]*\})")
 
 # The base of all that is wrong with the arguments. Its module depends on the version of typer, its place does not.
 UsageError: Any = typer.BadParameter.__base__
@@ -128,8 +131,22 @@ def in_options(text: str) -> str:
     'Pass --id, or --join inner; --no-header says so.'
     >>> in_options("expected one column 'patient' (id_column).")
     "expected one column 'patient' (--id)."
+    >>> in_options("If so, pass scaling={'a b': 'max'}.")
+    "If so, pass --scale 'a b=max'."
+    >>> in_options("scaling={nothing} is no dict.")
+    'scaling={nothing} is no dict.'
     """
+    text = _SCALING.sub(_as_scales, text)
     return _NAMED.sub(lambda found: f"(--{_option(found[1])})", _KEYWORD.sub(_as_option, text))
+
+
+def _as_scales(found: re.Match[str]) -> str:
+    """The options for scalings that a text recommends for some views; the text itself if it is no dict of Python."""
+    try:
+        scaling = ast.literal_eval(found[1])
+    except (SyntaxError, ValueError):
+        return found[0]
+    return " ".join(f"--scale {shlex.quote(f'{view}={name}')}" for view, name in dict(scaling).items())
 
 
 def _as_option(found: re.Match[str]) -> str:

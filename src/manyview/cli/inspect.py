@@ -51,6 +51,9 @@ def _print(source: Source, found: Inspection, following: str) -> None:
     console.print()
     console.print(_view_table(found))
     console.print()
+    if any(view.scaling for view in found.views):
+        console.print(_scaling_table(found))
+        console.print()
     console.print(_problem_table(found.problems) if found.problems else Text("Nothing that speaks against a fit."))
     refused = any(problem["level"] == "error" for problem in found.problems)
     console.print()
@@ -73,6 +76,19 @@ def _view_table(found: Inspection) -> Table:
     )
     for view in found.views:
         table.add_row(*(words(cell) for cell in _cells(view)))
+    return table
+
+
+def _scaling_table(found: Inspection) -> Table:
+    """Why "auto" takes the scaling that it takes, for each view."""
+    from rich.table import Table
+
+    from manyview.cli._cells import words
+
+    table = Table.grid(padding=(0, 1))
+    for view in found.views:
+        if view.scaling:
+            table.add_row(words("scaling", "dim"), words(f"{view.name}: {view.scaling} ({view.scaling_reason})"))
     return table
 
 

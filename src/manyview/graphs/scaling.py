@@ -315,7 +315,7 @@ def explain_scaling(view: Array) -> ChosenScaling:
     filled = int(np.count_nonzero(stored))
     before = ""
     if filled < n * d / 2 and d > _COUNT_FEATURES:
-        zeros = f"{min(round(100 * (1 - filled / (n * d)), 1), 99.9):.3g}% zeros"
+        zeros = f"{_percent(1 - filled / (n * d))} zeros"
         largest = _largest_pixel(view)
         if largest is None:
             whole = "whole numbers" if np.array_equal(stored, np.round(stored)) else "fractions"
@@ -333,6 +333,12 @@ def explain_scaling(view: Array) -> ChosenScaling:
     if dimensions < _FLAT_DIMENSIONS:
         return ChosenScaling("centered", f"{before}{dimensions:.1f} effective dimensions, fewer than 3")
     return ChosenScaling("directions", f"{before}{dimensions:.0f} effective dimensions, neither counts nor shares")
+
+
+def _percent(share: float) -> str:
+    """Write a share in percent; 100 only if it is exactly that."""
+    percent = 100 * share
+    return f"{min(percent, 99.9):.1f}%" if 99 < percent < 100 else f"{percent:.0f}%"
 
 
 def _largest_pixel(view: Array) -> float | None:
