@@ -67,7 +67,7 @@ class ClusterCountWarning(UserWarning):
 
 
 class ReducedNeighborsWarning(UserWarning):
-    """There are too few anchors for ``n_neighbors``; a smaller number was used."""
+    """There are too few anchors or other samples for ``n_neighbors``; a smaller number was used."""
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

@@ -390,3 +390,13 @@ def test_ctrl_c_writes_nothing(call, folder, npz, monkeypatch):
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == "manyview: stopped; nothing was written\n"
     assert everything(folder) == before
+
+
+@pytest.mark.parametrize("method", ["graph-ensemble", "tbgl", "smsc"])
+def test_fewer_neighbours_than_were_asked_for_are_a_warning(call, npz, method):
+    result = call("cluster", npz, "-k", "3", "-m", method, "--set", "n_neighbors=1000", "--no-report", "--json")
+    found = done(result)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("manyview: warning: n_neighbors=1000 ")]
+    assert len(lines) == 1
+    assert "using n_neighbors=" in lines[0]
+    assert any(text.startswith("n_neighbors=1000 ") for text in found["warnings"])

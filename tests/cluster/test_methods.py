@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ import manyview._utils.machine
 from manyview import OrderDependenceWarning, Views, read_views
 from manyview.cluster import available_methods
 from manyview.datasets import make_multiview
-from manyview.exceptions import ViewsError
+from manyview.exceptions import ReducedNeighborsWarning, ViewsError
 
 METHODS = {method.name: method for method in available_methods()}
 ORDER_FREE = [name for name, method in METHODS.items() if not method.facts.order_dependent]
@@ -256,3 +257,61 @@ def test_scaling_is_done_before_anything_else(name, blobs):
     scaled = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in spoilt]
     expected = make(name, scaling="none").fit(scaled).labels_
     np.testing.assert_array_equal(make(name, scaling="unit").fit(spoilt).labels_, expected)
+
+
+NEIGHBOURS = [name for name, method in METHODS.items() if "n_neighbors" in method.estimator(2).get_params()]
+ANCHORS = [name for name in NEIGHBOURS if "n_anchors" in METHODS[name].estimator(2).get_params()]
+
+
+def reductions(model, views):
+    """What a fit says of neighbours that it does not have."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(views)
+    return [str(warning.message) for warning in caught if warning.category is ReducedNeighborsWarning]
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_more_neighbours_than_there_are_samples_are_a_warning(name, blobs):
+    (text,) = reductions(make(name, n_neighbors=1000), blobs)
+    assert text.startswith("n_neighbors=1000 ")
+    assert "; using n_neighbors=" in text
+    assert reductions(make(name, n_neighbors=5), blobs) == []
+
+
+@pytest.mark.parametrize("name", ANCHORS)
+def test_more_neighbours_than_there_are_anchors_are_a_warning(name, blobs):
+    (text,) = reductions(make(name, n_neighbors=20, n_anchors=12), blobs)
+    assert "12 anchors" in text or "there are 12" in text
+    assert reductions(make(name, n_neighbors=3, n_anchors=12), blobs) == []
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_the_number_that_is_named_is_the_one_that_is_used(name, blobs):
+    reduced = make(name, n_neighbors=1000)
+    (text,) = reductions(reduced, blobs)
+    used = int(re.search(r"using n_neighbors=(\d+)", text)[1])
+    if name == "GraphEnsemble":
+        assert reduced.history_["member_neighbors"].max() == used
+    else:
+        same = make(name, n_neighbors=used)
+        assert reductions(same, blobs) == []
+        np.testing.assert_array_equal(same.labels_, reduced.labels_)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", (3, 1000)])
+def test_a_range_that_members_can_draw_from_is_no_warning(n_neighbors):
+    few = make_multiview(20, n_clusters=3, random_state=0)
+    assert reductions(make("GraphEnsemble", n_neighbors=n_neighbors), few) == []
+
+
+def test_a_range_that_no_member_can_draw_from_is_a_warning(blobs):
+    (text,) = reductions(make("GraphEnsemble", n_neighbors=(500, 600)), blobs)
+    assert text.startswith("n_neighbors=(500, 600) is more than any graph of the ensemble can have with 76 anchors")
+
+
+def test_a_single_anchor_is_a_warning():
+    rays = [np.outer(2.0 ** np.arange(30), [1.0, 2.0, 3.0]) for _ in range(2)]  # one direction, to the last bit
+    (text,) = reductions(make("MVSC", 2, scaling="unit"), rays)
+    assert text == "n_neighbors=8 needs at least 9 anchors, but there is 1; using n_neighbors=1."
+    assert reductions(make("MVSC", 2, scaling="unit", n_neighbors=1), rays) == []

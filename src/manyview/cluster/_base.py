@@ -265,18 +265,22 @@ def check_complete(who: str, views: Views) -> None:
             )
 
 
-def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors") -> int:
-    """As many neighbours as the points allow, one more being needed; says so when that is fewer than asked for."""
-    if n_neighbors < n_points:
+def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors", *, single: bool = False) -> int:
+    """As many neighbours as the points allow, one more being needed; says so when that is fewer than asked for.
+
+    If ``single``, the only point there is may be the only neighbour.
+    """
+    if n_neighbors < n_points or (n_neighbors == n_points == 1 and single):
         return n_neighbors
-    if n_points < 2:
+    if n_points < 2 and not single:
         raise ViewsError(f"n_neighbors={n_neighbors}: expected at least 2 {points} to choose from, got {n_points}.")
+    used = max(n_points - 1, 1)
+    there = f"there are {n_points}" if n_points > 1 else "there is 1"
     warn_user(
-        f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} {points}, but there are {n_points}; "
-        f"using n_neighbors={n_points - 1}.",
+        f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} {points}, but {there}; using n_neighbors={used}.",
         ReducedNeighborsWarning,
     )
-    return n_points - 1
+    return used
 
 
 def kmeans_labels(

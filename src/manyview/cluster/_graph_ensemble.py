@@ -26,7 +26,7 @@ from manyview.ensemble.members import Settings, graph_types
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
 from manyview.ensemble.predict import open_new_views, predict
 from manyview.ensemble.samples import announce, draw_by_content, gather, is_distributed, open_rows, precision
-from manyview.exceptions import ClusterCountWarning, ViewsError, warn_user
+from manyview.exceptions import ClusterCountWarning, ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
 from manyview.graphs.canonical import check_n_clusters
 from manyview.views import Array, Views, check_views
@@ -57,8 +57,10 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
         20 per cluster.
     n_neighbors : "auto", int or pair of int, default="auto"
-        Anchors that a sample is compared with in each view, or the range from which every graph draws it. "auto" tries
-        local graphs (5 to 15) and broad ones (20 to 60) and goes on with those that agree better among themselves.
+        Anchors that a sample is compared with in each view, or the range from which every graph draws it; but at most
+        as many as a cluster has anchors on average, or three times that in broad graphs. If no graph has as many as
+        asked for, a :class:`manyview.exceptions.ReducedNeighborsWarning` says so. "auto" tries local graphs (5 to 15)
+        and broad ones (20 to 60) and goes on with those that agree better among themselves.
     scaling : str, sequence or dict, default="auto"
         How a view's features are made comparable; one name, or one for each view, in order or by name. "auto" chooses
         by sparsity, signs, row sums and dimension; ``scaling_`` says what it chose, and
@@ -232,6 +234,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
         self._set_samples(found, views)
         self._set_learned(found)
+        self._warn_of_fewer_neighbors(n_anchors)
         copies = np.bincount(basis.order.source)
         self.view_weights_ = np.array([found.rule.view_weights[v] / copies[v] for v in basis.order.source])
         self.scaling_ = basis.scaling_names
@@ -265,6 +268,17 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.graph_type_ = ensemble.graph_type.name
         self.n_iter_ = len(ensemble.members)
         self.converged_ = bool(last.converged and (len(steps) == 1 or last.stability >= _SETTLED))
+
+    def _warn_of_fewer_neighbors(self, n_anchors: int) -> None:
+        """Say so if no member has as many neighbours as the user asked for. "auto" asks for none."""
+        used = int(self.history_["member_neighbors"].max())
+        if isinstance(self.n_neighbors, str) or used >= graph_types(self.n_neighbors)[0].n_neighbors[0]:
+            return
+        warn_user(
+            f"n_neighbors={self.n_neighbors} is more than any graph of the ensemble can have with {n_anchors} anchors "
+            f"and the given number of clusters; using n_neighbors={used} at most.",
+            ReducedNeighborsWarning,
+        )
 
     def _suggest(self, views: Views) -> ClusterCountSuggestion | None:
         """Return a number of clusters if none is given; warn if the evidence for it is weak."""

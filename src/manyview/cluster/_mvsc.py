@@ -170,7 +170,7 @@ class MVSC(MultiViewClusterer):
         scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         centres = kmeans_centres(concatenate(scaled), m, rng, max_iter=_CENTRE_ROUNDS)
         anchors = np.split(centres, np.cumsum(views.n_features)[:-1], axis=1)
-        k = limit_neighbors(self.n_neighbors, len(centres)) if len(centres) > 1 else 1
+        k = limit_neighbors(self.n_neighbors, len(centres), single=True)
         built = [mvsc.gaussian_graph(*pair, k, self.bandwidth) for pair in zip(scaled, anchors, strict=True)]
         found = mvsc.run(
             [graph for graph, _ in built],
