@@ -111,7 +111,11 @@ def test_names_cannot_steer_the_terminal(call, folder):
         ([], "Missing argument 'FILES'"),
         (["empty.npz"], "empty.npz: the file is empty"),
         (["broken.mat"], "broken.mat"),
-        (["notes.txt"], "notes.txt: cannot be read by its extension"),
+        (["notes.txt"], "notes.txt: expected a table with columns separated by tabs, commas, semicolons or spaces"),
+        (
+            ["notes.docx"],
+            "notes.docx: cannot be read by its extension. Expected one of .mat, .npz, .npy, .mtx, .mtx.gz",
+        ),
         (["nothing"], "no files with views in this folder"),
         (["two.npz"], "found no views. It holds w (5,), v (3,)."),
         (["view0.csv", "short.csv", "--id", "id"], "short.csv"),
@@ -123,6 +127,7 @@ def test_bad_input_is_one_line(call, folder, words, text):
     (folder / "empty.npz").touch()
     (folder / "broken.mat").write_bytes(b"nothing of the kind" * 20)
     (folder / "notes.txt").write_text("notes")
+    (folder / "notes.docx").write_text("notes")
     (folder / "nothing").mkdir()
     np.savez("two.npz", w=np.arange(5), v=np.arange(3))
     pd.DataFrame({"id": ["s0", "s1"], "x": [1, 2]}).to_csv("short.csv", index=False)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from manyview._utils.formats import VIEW_FILES, in_words, name_without_extension
+
 if TYPE_CHECKING:
     from manyview.views import Views
 
@@ -31,8 +33,8 @@ class Source:
         list[Path],
         typer.Argument(
             metavar="FILES",
-            help="One file with all views (.mat, .npz), one file per view (also .csv, .tsv, .parquet, .npy, .mtx), or "
-            "a folder of these.",
+            help="One file with all views (.mat, .npz), one file per view, or a folder of these. Formats: "
+            f"{in_words(VIEW_FILES)}.",
             show_default=False,
         ),
     ]
@@ -136,7 +138,7 @@ class Source:
     @property
     def title(self) -> str:
         """What to call the data: the names of the files, without folders and endings."""
-        return ", ".join(file.resolve().stem for file in self.files)
+        return ", ".join(name_without_extension(file.resolve()) for file in self.files)
 
     def read(self) -> Views:
         """Read the views; their values are not checked yet."""

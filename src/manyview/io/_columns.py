@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 
+from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part, text_array_of_blocks
 from manyview.io._tables import BLOCK, ID_COLUMNS, Table, in_blocks, is_numeric, listed, load_table, numbers_in
@@ -27,7 +28,7 @@ def read_table(path: Path, options: Options) -> Part:
     return Part(
         str(path),
         (_numbers(table, features),),
-        (path.stem,),
+        (name_without_extension(path),),
         ids=_ids(table, id_at),
         labels=None if label_at is None else _labels(table, label_at),
         columns=tuple(table.names),

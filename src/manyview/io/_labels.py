@@ -10,6 +10,7 @@ import numpy as np
 
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part, is_matrix, reading, text_array, text_array_of_blocks
+from manyview.io._streams import open_text
 from manyview.io._variables import Cell, Variables, describe, plain_key
 
 # fmt: off
@@ -28,15 +29,15 @@ _BLOCK = 2**16  # characters or labels that are looked at together
 def read_text_labels(path: Path, options: Options) -> Part:
     """Read one class per line: whole numbers, or else names."""
     with reading(path, "UTF-8 text"):
-        names = text_array_of_blocks(lambda: _lines(path), path, options.max_bytes)
+        names = text_array_of_blocks(lambda: _lines(path, options.max_bytes), path, options.max_bytes)
     numbers = _numbers_in(names)
     return Part(str(path), labels=names if numbers is None else numbers)
 
 
-def _lines(path: Path) -> Iterator[list[str]]:
+def _lines(path: Path, max_bytes: int) -> Iterator[list[str]]:
     """The lines of a file in blocks, without the space around them and without empty lines at the end."""
     n_lines, empty = 0, 0
-    for block in _blocks_of_lines(path):
+    for block in _blocks_of_lines(path, max_bytes):
         lines = [line.strip() for line in block]
         if not empty and "" in lines:
             at = lines.index("")
@@ -50,9 +51,9 @@ def _lines(path: Path) -> Iterator[list[str]]:
         n_lines += len(block)
 
 
-def _blocks_of_lines(path: Path) -> Iterator[list[str]]:
+def _blocks_of_lines(path: Path, max_bytes: int) -> Iterator[list[str]]:
     rest = ""
-    with path.open(encoding="utf-8-sig") as file:
+    with open_text(path, max_bytes) as file:
         while block := file.read(_BLOCK):
             *lines, rest = f"{rest}{block}|".splitlines()
             rest = rest[:-1]  # what may go on in the next block

@@ -10,6 +10,14 @@ from typing import Literal
 
 import numpy as np
 
+from manyview._utils.formats import (
+    LABEL_FILES,
+    VIEW_FILES,
+    extension_of,
+    in_words,
+    name_without_extension,
+    uncompressed,
+)
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError
 from manyview.io._columns import read_table, read_table_labels
@@ -19,27 +27,25 @@ from manyview.io._labels import is_label_key, read_text_labels
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
+from manyview.io._variables import plain_key
 from manyview.views import Views
 
 Reader = Callable[[Path, Options], Part]
 
-READERS: dict[str, Reader] = {
+_VIEW_READERS: dict[str, Reader] = {
     ".mat": read_mat,
     ".npz": read_npz,
     ".npy": read_npy,
     ".mtx": read_mtx,
     ".mtx.gz": read_mtx,
-    ".csv": read_table,
-    ".tsv": read_table,
-    ".parquet": read_table,
 }
-LABEL_READERS: dict[str, Reader] = {
-    ".npy": read_npy_labels,
-    ".txt": read_text_labels,
-    ".csv": read_table_labels,
-    ".tsv": read_table_labels,
-    ".parquet": read_table_labels,
-}
+_LABEL_READERS: dict[str, Reader] = {".npy": read_npy_labels, ".txt": read_text_labels}
+
+READERS = {extension: _VIEW_READERS.get(extension, read_table) for extension in VIEW_FILES}
+LABEL_READERS = {extension: _LABEL_READERS.get(uncompressed(extension), read_table_labels) for extension in LABEL_FILES}
+
+_NO_TABLES = frozenset({"changelog", "citation", "copying", "license", "licence", "manifest", "notice", "readme"})
+"""Texts that lie beside data, as `plain_key` spells their names: in a folder, such a ``.txt`` is left out."""
 
 
 def read_views(
@@ -64,9 +70,11 @@ def read_views(
     ----------
     path : path, sequence of paths, or mapping of name to path
         One file that holds all views (``.mat`` of any version, ``.npz``) or one view; several files with one
-        view each, of any formats (also ``.npy``, ``.mtx``, ``.mtx.gz``, ``.csv``, ``.tsv``, ``.parquet``); or
-        a folder: all files of these formats in it, sorted by name. In a folder, hidden files are left out,
-        and a file called ``labels``, ``truth``, ``y`` or the like is taken as ``labels``.
+        view each, of any formats (also ``.npy``, ``.mtx``, ``.mtx.gz``, ``.parquet``, ``.csv``, ``.tsv``, ``.tab``,
+        ``.txt``, these four also as ``.gz``, ``.bz2``, ``.xz`` or ``.zst``); or a folder: all files of these formats
+        in it, sorted by name. In a folder, hidden files and texts such as ``README.txt`` are left out, and a file
+        called ``labels``, ``truth``, ``y`` or the like is taken as ``labels``. The columns of a ``.txt`` may be
+        separated by tabs, commas, semicolons or spaces.
     views_key : str or sequence of str, optional
         In ``.mat`` and ``.npz``: the variable(s) with the views. By default, in ``.mat``, a cell of matrices
         (usual names such as ``X``, ``data`` or ``fea`` come first), else numbered matrices (``X1``, ``X2``,
@@ -87,10 +95,10 @@ def read_views(
         In tables: the column with the classes. By default one called ``label``, ``class`` or
         ``ground_truth``.
     labels : path, optional
-        A file with the classes (``.csv``, ``.tsv``, ``.parquet``, ``.npy``, or ``.txt`` with one class per line),
-        used instead of labels found elsewhere.
+        A file with the classes (a table or ``.npy`` as above, or ``.txt`` with one class per line), used instead of
+        labels found elsewhere.
     header : bool, optional
-        Whether CSV and TSV files begin with the names of the columns. By default they do; only a first line
+        Whether tables of text begin with the names of the columns. By default they do; only a first line
         of numbers (other than 0, 1, 2, ...) is an error, because it could also be a sample.
     join : {"exact", "inner", "outer"}
         If all files have ids, samples are joined on them, in the order of the first file. ``"exact"``: every
@@ -99,7 +107,8 @@ def read_views(
         each has, and where there are labels, each must have one. If not all files have ids, rows are joined by
         position, and there must be equally many.
     max_bytes : int, optional
-        Files that would take more memory are refused before they take it. Default: the memory of the machine.
+        Files that would take more memory, compressed ones also once they are unfolded, are refused before they take
+        it. Default: the memory of the machine.
 
     Returns
     -------
@@ -162,10 +171,10 @@ def _files(path: object, labels: Path | None) -> tuple[list[Path], list[str] | N
         if not Path(path).is_dir():
             return [Path(path)], None, labels
         files, labels = _files_in(Path(path), labels)
-        names = [_stem(file) for file in files]
+        names = [name_without_extension(file) for file in files]
     elif isinstance(path, Sequence) and not isinstance(path, bytes):
         files = [Path(file) for file in path]
-        names = [_stem(file) for file in files]
+        names = [name_without_extension(file) for file in files]
     else:
         raise TypeError(f"path: expected a path, several paths or a folder, got {type(path).__name__}.")
     if not files:
@@ -175,9 +184,10 @@ def _files(path: object, labels: Path | None) -> tuple[list[Path], list[str] | N
 
 def _files_in(folder: Path, labels: Path | None) -> tuple[list[Path], Path | None]:
     visible = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    data = [file for file in visible if _extension(file, READERS) is not None]
+    data = [file for file in visible if extension_of(file, READERS) is not None and not _is_text_beside(file)]
     if labels is None:
-        named = [file for file in data if is_label_key(_stem(file)) and _extension(file, LABEL_READERS)]
+        could = [file for file in data if extension_of(file, LABEL_READERS)]
+        named = [file for file in could if is_label_key(name_without_extension(file))]
         if len(named) > 1:
             raise FileFormatError(
                 f"{folder}: more than one file could hold the labels: "
@@ -194,11 +204,16 @@ def _files_in(folder: Path, labels: Path | None) -> tuple[list[Path], Path | Non
     return files, labels
 
 
+def _is_text_beside(file: Path) -> bool:
+    """Whether a file of a folder is a text for people, such as README.txt."""
+    return file.suffix.lower() == ".txt" and plain_key(file.stem) in _NO_TABLES
+
+
 def read_file(path: Path, readers: Mapping[str, Reader], options: Options) -> Part:
     """Read one file with the reader of its extension."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file.{similar_files(path)}")
-    extension = _extension(path, readers)
+    extension = extension_of(path, readers)
     if extension is None:
         raise FileFormatError(f"{path}: cannot be read by its extension. Expected {_known(readers)}.")
     if not path.is_file():
@@ -208,17 +223,8 @@ def read_file(path: Path, readers: Mapping[str, Reader], options: Options) -> Pa
     return readers[extension](path, options)
 
 
-def _extension(path: Path, readers: Mapping[str, Reader]) -> str | None:
-    return max((e for e in readers if path.name.lower().endswith(e)), key=len, default=None)
-
-
 def _known(readers: Mapping[str, Reader]) -> str:
-    return "one of " + ", ".join(readers)
-
-
-def _stem(path: Path) -> str:
-    extension = _extension(path, READERS)
-    return path.name[: -len(extension)] if extension else path.stem
+    return f"one of {in_words(readers)}"
 
 
 def similar_files(path: Path) -> str:

@@ -12,12 +12,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from manyview._utils.formats import extension_of, uncompressed
 from manyview._utils.imports import require
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, ViewsError
-from manyview.io._common import Options
+from manyview.io._common import Options, reading
 from manyview.io._read import LABEL_READERS, read_file, similar_files
 from manyview.io._shard_files import NPY, Block, Shard, Span, kind_of, open_shard, read_block, size_of
+from manyview.io._streams import open_bytes
 from manyview.views import Views
 
 Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -49,8 +51,8 @@ def open_views(
         of a folder come in the natural order of their names, ``part-2`` before ``part-10``; those of a sequence in its
         order. They must have the same format, columns and dtype.
     labels : path or array-like, optional
-        The classes, one per sample; these are loaded. A file may be ``.npy``, ``.txt`` (one class per line), ``.csv``,
-        ``.tsv`` or ``.parquet``.
+        The classes, one per sample; these are loaded. A file may be ``.npy``, ``.parquet``, a table of text or ``.txt``
+        (one class per line), as in :func:`manyview.read_views`.
     block_rows : int, optional
         Number of rows of a block of the Dask arrays, the same in all views, wherever their shards end. By default a
         multiple of 8192, at least that, such that a block of all views together has about 32 MB.
@@ -267,9 +269,9 @@ def _sizes(edges: Sequence[int]) -> tuple[int, ...]:
 
 def _read_labels(path: Path, n_samples: int) -> np.ndarray | None:
     header = None
-    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
+    if uncompressed(extension_of(path) or "") in (".csv", ".tsv", ".tab") and path.is_file():
         # A first line of numbers could be a class or a name; the number of lines tells.
-        with path.open("rb") as lines:
+        with open_bytes(path, physical_memory()) as lines, reading(path, "a table"):
             n_lines = sum(bool(line.strip()) for line in lines)
         header = {n_samples: False, n_samples + 1: True}.get(n_lines)
     return read_file(path, LABEL_READERS, Options(header=header, max_bytes=physical_memory())).labels

@@ -1,8 +1,7 @@
-"""CSV, TSV and parquet, loaded strictly: what a lenient parser would repair in silence is an error here."""
+"""Text tables and parquet, loaded strictly: what a lenient parser would repair in silence is an error here."""
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -13,9 +12,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas
 
+from manyview._utils.formats import extension_of, uncompressed
 from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, reading
+from manyview.io._separators import SPACES, find_separator, rows_of
+from manyview.io._streams import open_bytes, open_text
 from manyview.io._variables import plain_key
 
 BLOCK = 2**16
@@ -45,15 +47,17 @@ class Table:
 
 def load_table(path: Path, options: Options) -> Table:
     """Load a table with the loader of its extension."""
-    return LOADERS[path.suffix.lower()](path, options)
+    return LOADERS[uncompressed(str(extension_of(path)))](path, options)
 
 
-def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Table:
-    check_size(path, path.stat().st_size, options.max_bytes)
-    with path.open("rb") as stream, reading(path, kind):
+def _load_text(path: Path, options: Options, *, separator: str | None, kind: str) -> Table:
+    open_stream = partial(open_bytes, path, options.max_bytes)
+    with open_stream() as stream, reading(path, kind):
         if b"\0" in stream.read(2**13):
             raise FileFormatError(f"{path}: expected {kind}, UTF-8 text, found binary data or another encoding.")
-        first_line, n_lines = _check_lines(path, separator)
+        if separator is None:
+            separator = find_separator(path, options.max_bytes)
+        first_line, n_lines = _check_lines(path, separator, options.max_bytes)
         has_header = _has_header(path, first_line, options.header)
         width = len(first_line)
         names = first_line if has_header else [str(column) for column in range(width)]
@@ -64,7 +68,7 @@ def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Ta
         check_size(path, 2 * 8 * n_lines * width, options.max_bytes)
         parse = partial(
             pandas.read_csv,
-            sep=separator,
+            sep=r"\s+" if separator == SPACES else separator,
             header=0 if has_header else None,
             names=range(width),
             index_col=False,
@@ -75,12 +79,16 @@ def _load_text(path: Path, options: Options, *, separator: str, kind: str) -> Ta
         # As text, because pandas would make the id 001 into 1. Undone where the column cannot be one.
         text = {id_at} if width > 1 else set()
         is_named = names[id_at] == options.id_column or plain_key(names[id_at]) in ID_COLUMNS
-        frame = _parsed(stream, parse, n_lines, text, undone=set() if is_named else text)
+        frame = _parsed(open_stream, parse, n_lines, text, undone=set() if is_named else text)
     return Table(path, names, frame)
 
 
 def _parsed(
-    stream: BinaryIO, parse: Callable[..., Any], n_rows: int, text: set[int], undone: Collection[int] = ()
+    open_stream: Callable[[], BinaryIO],
+    parse: Callable[..., Any],
+    n_rows: int,
+    text: set[int],
+    undone: Collection[int] = (),
 ) -> Any:
     """What pandas makes of a file, block by block.
 
@@ -88,7 +96,8 @@ def _parsed(
 
     Parameters
     ----------
-    stream : file
+    open_stream : callable
+        Returns the file, at its beginning.
     parse : callable
         Of the file and the types of columns; returns blocks.
     n_rows : int
@@ -98,11 +107,10 @@ def _parsed(
     undone : collection of int
         Those of them that are made numbers if they hold nothing else.
     """
-    stream.seek(0)
     numbers: dict[int, np.ndarray] = {}
     others: defaultdict[int, list[Any]] = defaultdict(list)
     start = 0
-    with parse(stream, dtype=dict.fromkeys(text, str)) as blocks:
+    with open_stream() as stream, parse(stream, dtype=dict.fromkeys(text, str)) as blocks:
         for block in blocks:
             if start == 0 and len(block) < BLOCK:  # all there is: a table of many columns is not taken to pieces
                 for column in undone:
@@ -121,7 +129,7 @@ def _parsed(
         whole[column] = pandas.concat(others.pop(column), ignore_index=True)
     if unlike:
         del numbers, others
-        again = _parsed(stream, partial(parse, usecols=sorted(unlike)), n_rows, unlike)
+        again = _parsed(open_stream, partial(parse, usecols=sorted(unlike)), n_rows, unlike)
         whole |= {column: again[column] for column in unlike}
     return pandas.DataFrame({column: whole[column] for column in sorted(whole)}, copy=False)
 
@@ -160,14 +168,14 @@ def numbers_in(values: Any) -> Any:
     return whole if is_numeric(whole) else values  # integers of hundreds of digits are objects of Python
 
 
-def _check_lines(path: Path, separator: str) -> tuple[list[str], int]:
+def _check_lines(path: Path, separator: str, max_bytes: int) -> tuple[list[str], int]:
     """Return the fields of the first line and the number of lines, after checking that all have as many fields.
 
     pandas fills short rows with NaN and skips empty lines, either of which would shift or invent samples.
     """
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        rows = csv.reader(lines, delimiter=separator, strict=True)
-        first = next(rows, [])
+    with open_text(path, max_bytes, newline="") as stream:
+        rows = rows_of(path, stream, separator, max_bytes)
+        first: list[str] = next(rows, [])
         if not first:
             raise FileFormatError(f"{path}: the first line is empty; expected the names of the columns.")
         n_lines, empty_line = 1, 0
@@ -250,6 +258,8 @@ def _load_parquet(path: Path, options: Options) -> Table:
 LOADERS: dict[str, Callable[..., Table]] = {
     ".csv": partial(_load_text, separator=",", kind="CSV"),
     ".tsv": partial(_load_text, separator="\t", kind="TSV"),
+    ".tab": partial(_load_text, separator="\t", kind="TSV"),
+    ".txt": partial(_load_text, separator=None, kind="a table"),
     ".parquet": _load_parquet,
 }
 

@@ -1,0 +1,81 @@
+"""The extensions of the files that are read: the one list that readers, errors and help texts take them from.
+
+It imports nothing, so that a help text can be shown without the readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+"""What may follow the extension of a text table."""
+
+TEXT_TABLES = (".csv", ".tsv", ".tab", ".txt")
+"""Tables as text, of which each may be compressed."""
+
+
+def _with_compressed(extensions: Iterable[str]) -> tuple[str, ...]:
+    return tuple(extension + end for extension in extensions for end in ("", *COMPRESSED))
+
+
+VIEW_FILES = (".mat", ".npz", ".npy", ".mtx", ".mtx.gz", ".parquet", *_with_compressed(TEXT_TABLES))
+"""Files with views."""
+
+LABEL_FILES = (".npy", ".parquet", *_with_compressed(TEXT_TABLES))
+"""Files with classes; in a ``.txt``, one class per line."""
+
+
+def extension_of(path: Path, known: Iterable[str] = VIEW_FILES) -> str | None:
+    """Return the longest of the known extensions that a file has, or None.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from manyview._utils.formats import extension_of
+    >>> extension_of(Path("expression.TSV.gz")), extension_of(Path("notes.docx"))
+    ('.tsv.gz', None)
+    """
+    return max((one for one in known if path.name.lower().endswith(one)), key=len, default=None)
+
+
+def name_without_extension(path: Path) -> str:
+    """Return the name of a file without its whole extension.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from manyview._utils.formats import name_without_extension
+    >>> name_without_extension(Path("a/expression.tsv.gz")), name_without_extension(Path("a/expression.v2.csv"))
+    ('expression', 'expression.v2')
+    """
+    extension = extension_of(path)
+    return path.name[: -len(extension)] if extension else path.stem
+
+
+def uncompressed(extension: str) -> str:
+    """Return the extension of a text table without that of its compression; others as they are.
+
+    Examples
+    --------
+    >>> from manyview._utils.formats import uncompressed
+    >>> uncompressed(".tsv.gz"), uncompressed(".mtx.gz")
+    ('.tsv', '.mtx.gz')
+    """
+    return next((one for one in TEXT_TABLES if extension.startswith(one)), extension)
+
+
+def in_words(extensions: Iterable[str]) -> str:
+    """Return a list of extensions for people; compressed tables are named together.
+
+    Examples
+    --------
+    >>> from manyview._utils.formats import LABEL_FILES, in_words
+    >>> in_words(LABEL_FILES)
+    '.npy, .parquet, .csv, .tsv, .tab, .txt (these four also as .gz, .bz2, .xz or .zst)'
+    """
+    given = list(extensions)
+    short = ", ".join(dict.fromkeys(map(uncompressed, given)))
+    if not set(_with_compressed(TEXT_TABLES)) <= set(given):
+        return short
+    return f"{short} (these four also as {', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]})"

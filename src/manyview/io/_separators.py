@@ -1,0 +1,129 @@
+"""The lines of text tables, and what separates their fields."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from manyview.exceptions import FileFormatError
+from manyview.io._streams import is_compressed, open_text
+
+SPACES = " "
+"""One or more spaces."""
+
+_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+_LINES_SEEN = 20  # to tell the separator
+_CHARACTERS_SEEN = 2**20  # of which a line may have many
+_FREE_ROW = 2**20  # characters that a row may have in any case
+_BYTES_PER_CHARACTER = 32  # of a row, while it is a list of short strings
+
+
+class BoundedLines:
+    """The lines of a file. Rows that would take more than the memory allowed are refused before they are there.
+
+    The file itself is a bound for plain text; a few bytes of a compressed file unfold to a line of any length.
+    """
+
+    def __init__(self, path: Path, stream: TextIO, separator: str, max_bytes: int) -> None:
+        self._path, self._stream, self._separator = path, stream, separator
+        self._limit = max(_FREE_ROW, max_bytes // _BYTES_PER_CHARACTER)
+        self._left = self._limit
+
+    def __iter__(self) -> BoundedLines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._stream.readline(self._left + 1)
+        if not line:
+            raise StopIteration
+        self._left -= len(line)
+        if self._left < 0:
+            raise FileFormatError(
+                f"{self._path}: a row has more than {self._limit:,} characters, which is more than max_bytes= allows. "
+                "If the file is right and the memory is there, pass a larger max_bytes=."
+            )
+        if self._separator != SPACES:
+            return line
+        if "\t" in line:
+            raise FileFormatError(
+                f"{self._path}: its columns are separated by spaces, but there is a tab in "
+                f"{line.strip()[:40]!r}. Use one of them, and call the file .tsv if that is tabs."
+            )
+        return line.strip(" \r\n") + "\n"
+
+    def end_row(self) -> None:
+        """Begin to count anew. A row has more than one line where a field in quotes has."""
+        self._left = self._limit
+
+
+def rows_of(path: Path, stream: TextIO, separator: str, max_bytes: int) -> Any:
+    """Return a reader of the rows of a table: an iterator of lists, with the number of the last line, ``line_num``."""
+    if is_compressed(path) or separator == SPACES:
+        return _BoundedRows(BoundedLines(path, stream, separator, max_bytes), separator)
+    return _csv_reader(stream, separator)
+
+
+class _BoundedRows:
+    def __init__(self, lines: BoundedLines, separator: str) -> None:
+        self._lines, self._reader = lines, _csv_reader(lines, separator)
+
+    def __iter__(self) -> _BoundedRows:
+        return self
+
+    def __next__(self) -> list[str]:
+        row = next(self._reader)
+        self._lines.end_row()
+        return row
+
+    @property
+    def line_num(self) -> int:
+        return self._reader.line_num
+
+
+def _csv_reader(lines: Iterable[str], separator: str) -> Any:
+    return csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=separator == SPACES)
+
+
+def find_separator(path: Path, max_bytes: int) -> str:
+    """Return what separates the columns of a ``.txt``: tabs, commas, semicolons or spaces.
+
+    It is what gives all of the first lines equally many fields, and more than one. Two that do are an error.
+    """
+    lines = _first_lines(path, max_bytes)
+    found = [separator for separator in _NAMES if _is_regular(lines, separator)]
+    if not found and not _is_regular(lines, SPACES):  # a short line shall be refused by its number
+        found = [separator for separator in _NAMES if separator in lines[0]]
+    if len(found) > 1:
+        words = " or ".join(_NAMES[separator] for separator in found)
+        raise FileFormatError(
+            f"{path}: its columns could be separated by {words}. Call the file .csv if they are separated by commas, "
+            ".tsv if by tabs, or write it with one of these."
+        )
+    if not found and not _is_regular(lines, SPACES):
+        raise FileFormatError(
+            f"{path}: expected a table with columns separated by tabs, commas, semicolons or spaces, found a first "
+            f"line {lines[0][:60]!r}. If it has one column, call the file .csv; if it holds classes, pass it as labels."
+        )
+    return found[0] if found else SPACES
+
+
+def _first_lines(path: Path, max_bytes: int) -> list[str]:
+    """Return some lines that are not empty, without their ends; the last may be cut short if it is the only one."""
+    with open_text(path, max_bytes) as stream:
+        *lines, last = f"{stream.read(_CHARACTERS_SEEN)}".split("\n")
+        is_whole = not stream.read(1)
+    if is_whole or not lines:
+        lines.append(last)
+    return list(islice((line for line in lines if line.strip()), _LINES_SEEN)) or [""]
+
+
+def _is_regular(lines: list[str], separator: str) -> bool:
+    stripped = [line.strip(" ") for line in lines] if separator == SPACES else lines
+    try:
+        widths = {len(row) for row in _csv_reader(stripped, separator)}
+    except csv.Error:
+        return False
+    return len(widths) == 1 and min(widths) > 1
