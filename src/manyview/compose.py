@@ -314,4 +314,7 @@ def _assemble(given: Views, outputs: Mapping[str, Array]) -> Views:
         rows = given.has_view(v)
         arrays.append(output if rows is None else spread(output, np.flatnonzero(rows), given.n_samples))
     present = None if given.present is None else given.present[:, kept]
-    return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present, feature_names=None)
+    # What a transformer makes has no names, unless it is what was given.
+    names = given.feature_names or (None,) * given.n_views
+    known = tuple(names[v] if array is given.arrays[v] else None for v, array in zip(kept, arrays, strict=True))
+    return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present, feature_names=known)

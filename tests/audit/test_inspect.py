@@ -49,7 +49,7 @@ REFUSED = {
     "sparse inf": ([A, sparse_with(np.inf)], "view1: infinite values: 1 of 180, the first at row "),
     "gap in a frame": (
         {"a": A, "f": pd.DataFrame({"x": pd.array([1, None] + [3] * 28, dtype="Int64"), "y": range(30)})},
-        "f: single values are missing (NaN): 1 of 60, the first at row 1, column 0",
+        "f: single values are missing (NaN): 1 of 60, the first at row 1, column 'x'",
     ),
     "one view": ([A], "None: expected at least 2 views, got 1. To use one table as several views, pass view_sizes=."),
     "one sample": ([A[:1], B[:1]], "None: expected at least 2 samples, got 1."),
@@ -87,7 +87,7 @@ REFUSED = {
     ),
     "no view at all": (
         [np.r_[np.full((1, 4), np.nan), A[1:]], GONE],
-        "None: samples without any view: 1 of 30, the first in row 0. Leave them out.",
+        "None: samples without any view: 1 of 30, the first is row 0. Leave them out.",
     ),
 }
 ACCEPTED = {

@@ -27,8 +27,8 @@ def folder(tmp_path, monkeypatch):
 TABLES = ("view0.csv", "view1.csv", "view2.csv", "--id", "id")
 
 
-def lines_of(result):
-    assert (result.exit_code, result.stderr) == (0, "")
+def lines_of(result, exit_code=0):
+    assert (result.exit_code, result.stderr) == (exit_code, "")
     return result.stdout.splitlines()
 
 
@@ -56,12 +56,13 @@ def test_the_table_fits_in_eighty_columns(call, folder):
     assert max(map(len, lines)) <= 80
 
 
-def test_problems_are_no_failure_and_the_gravest_comes_first(call, folder):
+def test_an_error_is_exit_code_2_and_the_gravest_comes_first(call, folder):
     rng = np.random.default_rng(0)
     holes = rng.random((60, 4))
     holes[3, 1] = np.nan
     np.savez("bad.npz", holes=holes, flat=np.c_[rng.random((60, 3)), np.ones(60)], labels=np.arange(60) // 20)
-    lines = lines_of(call("inspect", "bad.npz", COLUMNS="200"))
+    lines = lines_of(call("inspect", "bad.npz", COLUMNS="200"), exit_code=2)
+    assert call("inspect", "bad.npz", "--json").exit_code == 2
     found = [line.split(maxsplit=1) for line in lines if line.startswith(("error", "warning", "note"))]
     assert [level for level, _ in found] == ["error", "warning", "note"]
     assert found[0][1].startswith("holes: single values are missing (NaN): 1 of 240, the first at row 3, column 1.")
@@ -69,7 +70,7 @@ def test_problems_are_no_failure_and_the_gravest_comes_first(call, folder):
 
 
 def test_texts_recommend_options(call, folder):
-    text = " ".join(" ".join(lines_of(call("inspect", "view0.csv", "--id", "id"))).split())
+    text = " ".join(" ".join(lines_of(call("inspect", "view0.csv", "--id", "id"), exit_code=2)).split())
     assert "To use one table as several views, pass --view-sizes." in text
     assert "view_sizes=" not in text
     whole = call("inspect", "view0.csv", "--id", "id", "--view-sizes", "2", "--json")

@@ -91,7 +91,7 @@ def test_one_file_alone(put):
 def test_without_ids_rows_are_joined_by_position(tmp_path, put):
     np.save(tmp_path / "pixels.npy", np.ones((3, 2)))
     with pytest.raises(FileFormatError, match=r"a\.csv: 2 samples, but .*pixels\.npy has 3\..*pixels\.npy has no ids"):
-        read_views([tmp_path / "pixels.npy", put("a.csv", "id,x\nq,1\nr,2\n")], join="outer")
+        read_views([tmp_path / "pixels.npy", put("a.csv", "id,x\nq,1\nr,2\n")], join="outer", id_column=False)
 
 
 def test_the_exact_join_points_to_the_others(two):

@@ -22,7 +22,7 @@ from manyview.io import read_views
 def test_folder(tmp_path, views, labels):
     np.save(tmp_path / "b.npy", views[0])
     scipy.io.mmwrite(tmp_path / "a.mtx", sp.coo_array(views[1]))
-    pd.DataFrame({"x": np.arange(6), "z": np.ones(6)}).to_csv(tmp_path / "c.csv", index=False)
+    pd.DataFrame({"x": np.arange(6) / 2, "z": np.ones(6)}).to_csv(tmp_path / "c.csv", index=False)
     np.save(tmp_path / "labels.npy", labels)
     (tmp_path / ".hidden.csv").write_text("x")
     (tmp_path / "README.md").write_text("not data")

@@ -86,12 +86,14 @@ def test_ids_of_different_types_meet_as_text(tmp_path, put):
 @pytest.mark.parametrize(
     ("first", "has_ids"),
     [
-        ("id,a\n1,2\n3,4\n", True),
-        ("Sample ID,a\n1,2\n3,4\n", True),
+        (",a\n0,2\n1,4\n2,6\n", True),
         ("name,a\nx,2\ny,4\n", True),
-        ("w,a\n1,2\n3,4\n", False),
+        ("w,a\nx,2\ny,4\n", True),
+        ("a,Sample ID\n2,x\n4,y\n", True),
+        ("w,a\n1.5,2\n3.5,4\n0.5,1\n", False),
+        ("w,a\n1,2\n3,4\n1,1\n", False),
     ],
-    ids=["by name", "by name, spelled otherwise", "by text", "numbers"],
+    ids=["row numbers", "text by name", "text that is first", "text by name anywhere", "fractions", "repeated"],
 )
 def test_rule_for_ids(put, first, has_ids):
     found = read_views(put("a.csv", first))
@@ -143,7 +145,7 @@ def test_by_position_across_formats(tmp_path, put):
     matrix = sp.random_array((3, 5), density=0.5, rng=0)
     scipy.io.mmwrite(tmp_path / "words.mtx", matrix)
     np.save(tmp_path / "pixels.npy", np.ones((3, 2)))
-    found = read_views([tmp_path / "words.mtx", put("a.csv", "a,b\n1,2\n3,4\n5,6\n"), tmp_path / "pixels.npy"])
+    found = read_views([tmp_path / "words.mtx", put("a.csv", "a,b\n1,2\n3,4\n1,6\n"), tmp_path / "pixels.npy"])
     assert found.names == ("words", "a", "pixels")
     assert sp.issparse(found["words"])
     assert found.sample_ids is None
@@ -152,11 +154,13 @@ def test_by_position_across_formats(tmp_path, put):
 def test_by_position_takes_ids_from_the_file_that_has_them(tmp_path, put):
     np.save(tmp_path / "pixels.npy", np.ones((2, 2)))
     a, b = put("a.csv", "id,x\nq,1\nr,2\n"), put("b.csv", "id,z\nr,1\nq,2\n")
-    assert list(read_views([tmp_path / "pixels.npy", a]).sample_ids) == ["q", "r"]
-    with pytest.raises(
-        FileFormatError, match=r"b\.csv: its ids differ from those of .*a\.csv, .*pixels\.npy has no ids"
-    ):
-        read_views([a, b, tmp_path / "pixels.npy"])
+    with pytest.raises(FileFormatError, match=r"a\.csv: column 'id' may hold .* but .*pixels\.npy has none.*=False"):
+        read_views([tmp_path / "pixels.npy", a])
+    found = read_views([tmp_path / "pixels.npy", a], id_column=False)
+    assert list(found.sample_ids) == ["q", "r"]
+    assert found.reading.matched_by == "position"
+    with pytest.raises(FileFormatError, match=r"b\.csv: column 'id' has the ids of .*a\.csv in another order"):
+        read_views([a, b, tmp_path / "pixels.npy"], id_column=False)
 
 
 def test_by_position_needs_equally_many(put):

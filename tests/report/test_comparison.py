@@ -57,6 +57,8 @@ def comparison():
                 {"name": "hog", "n_features": 9, "n_present": 1000},
             ],
             "has_ids": False,
+            "matched_by": None,
+            "transposed": [],
             "n_classes": 3,
             "sorted_by_class": True,
         },

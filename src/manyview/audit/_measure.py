@@ -20,6 +20,9 @@ _SAMPLE_ROWS = 10_000
 # Columns are wide if their standard deviation is so many times the median one, and very wide from the second on.
 _WIDE = 10.0
 VERY_WIDE = 100.0
+# A column counts the samples if its distinct whole numbers fill so much of their range; fewer do so by chance.
+_COUNTED = 0.95
+_FEWEST_COUNTED = 5
 
 
 @dataclass
@@ -101,6 +104,25 @@ def measure(view: Any, present: np.ndarray | None) -> Measured:
         if sp.issparse(view):
             return _measure_sparse(view, there)
         return _measure_dense(*_numbers(view), there)
+
+
+def find_counters(view: Any, found: Measured) -> list[int]:
+    """Numeric columns that count the samples: distinct whole numbers with hardly a gap, in any order.
+
+    None if most columns do: then they are ranks.
+    """
+    n = int(found.present.sum())
+    if n < _FEWEST_COUNTED or found.is_sparse or found.n_columns == 0:
+        return []
+    widths = found.high - found.low + 1
+    likely = (found.counts == n) & (widths >= n) & (widths * _COUNTED <= n)
+    table = _numbers(view)[0]
+    counters = []
+    for j in np.flatnonzero(likely).tolist():
+        values = np.asarray(table[:, j], dtype=np.float64)[found.present]
+        if (values == np.round(values)).all() and len(np.unique(values)) == n:
+            counters.append(j)
+    return counters if len(counters) <= max(1, found.n_columns // 2) else []
 
 
 def _numbers(view: Any) -> tuple[Any, str, int, list[str]]:

@@ -45,10 +45,10 @@ def _of_all(found: Inspection) -> Iterator[tuple[str, str]]:
     if len(found.views) < 2:
         yield "error", "expected at least 2 views, got 1. To use one table as several views, pass view_sizes=."
     if found.without_view:
-        first = found.first_without_view
+        first = _row(found.first_without_view)
         yield (
             "error",
-            f"samples without any view: {found.without_view:,} of {n:,}, the first in row {first}. Leave them out.",
+            f"samples without any view: {found.without_view:,} of {n:,}, the first is {first}. Leave them out.",
         )
     if found.duplicate_ids:
         yield (
@@ -119,16 +119,16 @@ def _refused(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]:
         row, column = view.first_missing_cell
         yield (
             "error",
-            f"single values are missing (NaN): {view.missing_cells:,} of {cells}, the first at row {row}, column "
-            f"{column}. Fill them in, or leave out these rows or columns. (A row without any value is no error: it "
-            "says that the sample lacks this view.)",
+            f"single values are missing (NaN): {view.missing_cells:,} of {cells}, the first at {_row(row)}, "
+            f"{_column(column)}. Fill them in, or leave out these rows or columns. (A row without any value is no "
+            "error: it says that the sample lacks this view.)",
         )
     if view.infinite_cells and view.first_infinite_cell:
         row, column = view.first_infinite_cell
         yield (
             "error",
-            f"infinite values: {view.infinite_cells:,} of {cells}, the first at row {row}, column {column}. Replace "
-            "them by numbers, or leave out these rows or columns.",
+            f"infinite values: {view.infinite_cells:,} of {cells}, the first at {_row(row)}, {_column(column)}. "
+            "Replace them by numbers, or leave out these rows or columns.",
         )
     largest = max(-(view.minimum or 0.0), view.maximum or 0.0)
     if largest > LARGEST:
@@ -160,6 +160,13 @@ def _doubtful(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]
             f"rows of zeros: {view.zero_rows:,} of {n_samples:,}. If that means that nothing was measured, leave "
             "these rows empty (NaN), so that the samples count as lacking this view.",
         )
+    if view.counter_columns:
+        listed = _listed(tuple(map(_column, view.first_counters)), view.counter_columns)
+        yield (
+            "warning",
+            f"{listed}: different whole numbers for all samples, with hardly a gap, as row numbers and ids are. If "
+            "that is what they are, remove them, or say id_column=; they would count as features.",
+        )
     if view.copy_of is not None:
         yield (
             "warning",
@@ -169,12 +176,20 @@ def _doubtful(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]
     if view.scaling is not None and view.wide_share is not None and view.wide_share > _NEARLY_ALL:
         yield (
             "warning",
-            f"its columns are on very different scales: the largest standard deviation, of column "
-            f"{view.widest_column}, is {view.scale_ratio:,.0f} times the median one. GraphEnsemble's scaling 'auto' "
-            f"takes '{view.scaling}' ({SCALINGS[view.scaling]}); the widest columns then still have "
+            f"its columns are on very different scales: the largest standard deviation, of "
+            f"{_column(view.widest_column)}, is {view.scale_ratio:,.0f} times the median one. GraphEnsemble's scaling "
+            f"'auto' takes '{view.scaling}' ({SCALINGS[view.scaling]}); the widest columns then still have "
             f"{floor(1000 * view.wide_share) / 10:g}% of the variance, so they decide. If the columns have different "
             f"units, pass scaling={{{view.name!r}: 'standardized'}}.",
         )
+
+
+def _row(row: int | str | None) -> str:
+    return f"sample {row!r}" if isinstance(row, str) else f"row {row}"
+
+
+def _column(column: int | str | None) -> str:
+    return f"column {column!r}" if isinstance(column, str) else f"column {column}"
 
 
 def _listed(first: tuple[object, ...], count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from manyview._utils.machine import gib
 from manyview._utils.text import plain
-from manyview.audit._measure import Measured, measure
+from manyview.audit._measure import Measured, find_counters, measure
 from manyview.audit._problems import Problem, find_problems
 from manyview.graphs.content import row_keys
 from manyview.metrics.table import in_blocks
-from manyview.views import Views
+from manyview.views import Reading, Views
 from manyview.views.checks import check_new_views
 
 # Columns that are named; the others are counted.
@@ -44,8 +45,8 @@ class ViewInspection:
         Median standard deviation of the columns that vary.
     scale_ratio : float, optional
         Largest standard deviation of a column, as a multiple of ``typical_scale``.
-    widest_column : int, optional
-        The column that has it, counted among the numeric ones.
+    widest_column : int or str, optional
+        The column that has it, by its name, or counted among the numeric ones if it has none.
     scaling : str, optional
         What the scaling "auto" of ``GraphEnsemble`` takes here, as far as 10,000 rows tell.
     scaling_reason : str, optional
@@ -57,12 +58,16 @@ class ViewInspection:
         Samples that lack the view.
     missing_cells, infinite_cells : int
         Single values that are NaN, and infinite ones.
-    first_missing_cell, first_infinite_cell : pair of int, optional
-        Row and column of the first.
+    first_missing_cell, first_infinite_cell : pair of int or str, optional
+        Sample and column of the first: by id and name, or counted where there are none.
     constant_columns, non_numeric_columns : int
         Columns that have one value only, and columns that hold something else than numbers.
     first_constant, first_non_numeric : tuple
-        The first of these: by their number, and by their name.
+        The first of these, by their names, or counted where there are none.
+    counter_columns : int
+        Columns that count the samples: distinct whole numbers with hardly a gap, in any order.
+    first_counters : tuple
+        The first of these.
     zero_rows, duplicate_rows : int
         Rows of zeros, and rows that repeat an earlier one.
     is_constant : bool
@@ -81,19 +86,21 @@ class ViewInspection:
     maximum: float | None
     typical_scale: float | None
     scale_ratio: float | None
-    widest_column: int | None
+    widest_column: int | str | None
     scaling: str | None
     scaling_reason: str | None
     wide_share: float | None
     missing_rows: int
     missing_cells: int
-    first_missing_cell: tuple[int, int] | None
+    first_missing_cell: tuple[int | str, int | str] | None
     infinite_cells: int
-    first_infinite_cell: tuple[int, int] | None
+    first_infinite_cell: tuple[int | str, int | str] | None
     constant_columns: int
-    first_constant: tuple[int, ...]
+    first_constant: tuple[int | str, ...]
     non_numeric_columns: int
     first_non_numeric: tuple[str, ...]
+    counter_columns: int
+    first_counters: tuple[int | str, ...]
     zero_rows: int
     duplicate_rows: int
     is_constant: bool
@@ -143,8 +150,12 @@ class Inspection:
         Samples that repeat an earlier one in all views.
     without_view : int
         Samples that have no view at all.
-    first_without_view : int, optional
-        The row of the first of them.
+    first_without_view : int or str, optional
+        The first of them: by its id, or its row if it has none.
+    matched_by : str, optional
+        What brought the rows of several files together: "id `patient`" or "position".
+    transposed : tuple of str
+        Files that had features in rows.
     """
 
     n_samples: int
@@ -156,7 +167,9 @@ class Inspection:
     labels: LabelInspection | None
     duplicates: int
     without_view: int
-    first_without_view: int | None
+    first_without_view: int | str | None
+    matched_by: str | None = None
+    transposed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = field(init=False)
     """``level``, ``view`` (None: all) and ``text``; the gravest first. A fit refuses data with an "error"."""
 
@@ -181,10 +194,16 @@ class Inspection:
         order = ", rows sorted by class" if self.labels.sorted_by_class else ""
         return f"{there}; {_counted(len(sizes), 'class', 'classes')} of {each}{order}"
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How the files were read: what rows were matched by, and which files were transposed."""
+        return Reading(self.matched_by, self.transposed).sentences
+
     def __str__(self) -> str:
         width = max(len("view"), *(len(view.name) for view in self.views))
         lines = [
             self.overview,
+            *self.sentences,
             f"{'view':{width}s}  columns  type           filled        from          to  missing  scaling",
         ]
         for view in self.views:
@@ -249,14 +268,22 @@ def inspect_views(views: Any) -> Inspection:
         labels=None if given.labels is None else _look_at_labels(given.labels),
         duplicates=_repeated(row_keys(hashes, np.arange(given.n_views, dtype=np.uint64))),
         without_view=len(without),
-        first_without_view=int(without[0]) if len(without) else None,
+        first_without_view=_sample(given, int(without[0])) if len(without) else None,
+        matched_by=None if given.reading is None else given.reading.matched_by,
+        transposed=() if given.reading is None else given.reading.transposed,
     )
 
 
 def _describe(given: Views, measured: list[Measured], v: int) -> ViewInspection:
     found, n_features = measured[v], given.n_features[v]
     constant = np.flatnonzero(found.constant)
+    counters = find_counters(given.arrays[v], found)
     n_present = int(found.present.sum())
+    column = _namer(given, found, v)
+
+    def cell(place: tuple[int, int] | None) -> tuple[int | str, int | str] | None:
+        return None if place is None else (_sample(given, place[0]), column(place[1]))
+
     return ViewInspection(
         name=given.names[v],
         n_features=n_features,
@@ -268,24 +295,39 @@ def _describe(given: Views, measured: list[Measured], v: int) -> ViewInspection:
         maximum=_finite(found.high.max(initial=-np.inf)),
         typical_scale=found.typical_scale,
         scale_ratio=found.scale_ratio,
-        widest_column=None if found.scale_ratio is None else int(found.deviations.argmax()),
+        widest_column=None if found.scale_ratio is None else column(int(found.deviations.argmax())),
         scaling=found.scaling,
         scaling_reason=found.scaling_reason,
         wide_share=found.wide_share,
         missing_rows=len(found.present) - n_present,
         missing_cells=found.n_missing,
-        first_missing_cell=found.first_missing,
+        first_missing_cell=cell(found.first_missing),
         infinite_cells=found.n_infinite,
-        first_infinite_cell=found.first_infinite,
+        first_infinite_cell=cell(found.first_infinite),
         constant_columns=len(constant),
-        first_constant=tuple(constant[:_NAMED].tolist()),
+        first_constant=tuple(map(column, constant[:_NAMED].tolist())),
         non_numeric_columns=len(found.not_numbers),
         first_non_numeric=tuple(found.not_numbers[:_NAMED]),
+        counter_columns=len(counters),
+        first_counters=tuple(map(column, counters[:_NAMED])),
         zero_rows=found.n_zero_rows,
         duplicate_rows=_repeated(found.hashes[found.present]),
         is_constant=found.n_columns > 0 and len(constant) == found.n_columns,
         copy_of=next((given.names[u] for u in range(v) if _equal(measured[u], found)), None),
     )
+
+
+def _sample(given: Views, row: int) -> int | str:
+    return row if given.sample_ids is None else str(given.sample_ids[row])
+
+
+def _namer(given: Views, found: Measured, v: int) -> Callable[[int], int | str]:
+    """A function from the number of a column, counted among the numeric ones, to its name if it has one."""
+    names = None if given.feature_names is None else given.feature_names[v]
+    if names is None:
+        return int
+    numeric = [name for name in names if name not in set(found.not_numbers)] if found.not_numbers else names
+    return (lambda column: numeric[column]) if len(numeric) == found.n_columns else int
 
 
 def _equal(one: Measured, other: Measured) -> bool:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from manyview._utils.text import duration, printable
-from manyview.cli._cells import new_table, words
+from manyview.cli._cells import new_table, reading_lines, words
 from manyview.metrics import SCORE_TITLES
 
 _MOST_CLUSTERS = 20
@@ -26,6 +26,8 @@ def print_answer(result: dict[str, Any], console: Console) -> None:
         Where to.
     """
     console.print(words(_data(result["data"])))
+    for line in reading_lines(result["data"]):
+        console.print(line)
     console.print(words(_outcome(result)))
     console.print()
     _print_clusters(result["clusters"], console)

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from manyview.cli._cells import Json, new_table, words
+from manyview.cli._cells import Json, new_table, reading_lines, words
 from manyview.report._audit_words import QUESTIONS, short_answer
 
 
@@ -14,7 +14,8 @@ def audit_pieces(document: Json) -> list[RenderableType]:
     """Lay out what :func:`manyview.report.audit.describe_audit` gives: an answer to each question, and one to all."""
     data, method = document["data"], document["method"]
     pieces: list[RenderableType] = [
-        words(f"Audit of {method['name']}: {', '.join(data['files'])}, {data['n_samples']} samples", "bold")
+        words(f"Audit of {method['name']}: {', '.join(data['files'])}, {data['n_samples']} samples", "bold"),
+        *reading_lines(data),
     ]
     for audit in document["audits"]:
         pieces += [Text(), _question(audit), words(audit["verdict"])]

@@ -24,6 +24,13 @@ def words(text: object, style: str = "") -> Text:
     return Text(printable(text), style=style)
 
 
+def reading_lines(data: Json) -> list[Text]:
+    """Say how the rows of several files were matched, and which files were transposed."""
+    from manyview.views import Reading
+
+    return [words(text) for text in Reading(data["matched_by"], tuple(data["transposed"])).sentences]
+
+
 def new_table(*columns: tuple[str, bool]) -> Table:
     """Make an empty table; a column is its heading, and whether it holds numbers, which are never broken."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))

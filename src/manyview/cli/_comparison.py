@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from manyview._utils.text import duration
-from manyview.cli._cells import Json, new_table, reasons, words
+from manyview.cli._cells import Json, new_table, reading_lines, reasons, words
 from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORE_TITLES
 from manyview.report._page import memory
@@ -44,6 +44,7 @@ def comparison_pieces(comparison: Json, width: int = 80) -> list[RenderableType]
         table.add_row(*_line(method, scores, methods[0]))
     return [
         words(_title(comparison), "bold"),
+        *reading_lines(comparison["data"]),
         words(f"{_first_capital(comparison['row_order'])}. Time and memory: {comparison['timing']}.", "dim"),
         Text(),
         table,

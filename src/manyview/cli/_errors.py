@@ -26,8 +26,8 @@ STOPPED = 130
 
 # Arguments of Python that errors name, as in "pass views_key=" or "no such column (id_column)", and that are options
 # here.
-_ARGUMENTS = "views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join"
-_KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:['\"](\w+)['\"]|(True|False)\b|(?!\w))")
+_ARGUMENTS = "views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join|match_ids|transpose"
+_KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:'([^']*)'|\"([^\"]*)\"|(True|False)\b|(?!\w))")
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
 _SCALING = re.compile(r"\bscaling=(\{[^{}]*\})")
 
@@ -129,6 +129,8 @@ def in_options(text: str) -> str:
     --------
     >>> in_options("Pass id_column=, or join='inner'; header=False says so.")
     'Pass --id, or --join inner; --no-header says so.'
+    >>> in_options("Pass id_column='mouse no' if it is the id, id_column=False if not.")
+    "Pass --id 'mouse no' if it is the id, --no-id if not."
     >>> in_options("expected one column 'patient' (id_column).")
     "expected one column 'patient' (--id)."
     >>> in_options("If so, pass scaling={'a b': 'max'}.")
@@ -151,8 +153,11 @@ def _as_scales(found: re.Match[str]) -> str:
 
 def _as_option(found: re.Match[str]) -> str:
     """The option for an argument that a text recommends, with its value if it has one."""
-    name, value, switch = found.groups()
-    return f"--{'no-' if switch == 'False' else ''}{_option(name)}" + (f" {value}" if value else "")
+    name, value, other, switch = found.groups()
+    value = other if value is None else value
+    return f"--{'no-' if switch == 'False' else ''}{_option(name)}" + (
+        "" if value is None else f" {shlex.quote(value)}"
+    )
 
 
 def _option(argument: str) -> str:

@@ -39,9 +39,13 @@ class Source:
         ),
     ]
     id_column: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--id", metavar="COLUMN", help="Column with the sample ids, to join tables on.", rich_help_panel=_PANEL
+            "--id",
+            metavar="COLUMN",
+            help="Column with the sample ids, by which rows are matched. Repeat it if files call it differently.",
+            show_default=False,
+            rich_help_panel=_PANEL,
         ),
     ] = None
     labels: Annotated[
@@ -89,14 +93,28 @@ class Source:
             rich_help_panel=_PANEL,
         ),
     ] = None
+    no_id: Annotated[
+        bool,
+        typer.Option(
+            "--no-id",
+            help="No column of whole numbers is an id: all are features, and row i is the same sample in every file.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+
+    @property
+    def _id_names(self) -> list[str]:
+        return [self.id_column] if isinstance(self.id_column, str) else list(self.id_column or [])
 
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of :func:`manyview.read_views` besides the path; only those that are not its defaults."""
         file, column = _split_labels(self.labels)
-        keys = _split(self.views_key)
+        keys, ids = _split(self.views_key), self._id_names
+        if ids and self.no_id:
+            raise typer.BadParameter("either --id or --no-id, not both.", param_hint="--no-id")
         chosen = {
-            "id_column": self.id_column,
+            "id_column": False if self.no_id else ids[0] if len(ids) == 1 else ids or None,
             "labels": file,
             "label_column": column or self.label_column,
             "join": str(self.join),
@@ -153,7 +171,6 @@ class Source:
     def words(self) -> list[str]:
         """The command line that asks for the same."""
         given = {
-            "--id": self.id_column,
             "--labels": self.labels,
             "--label-column": self.label_column,
             "--join": None if self.join is Join.EXACT else str(self.join),
@@ -163,8 +180,9 @@ class Source:
             "--view-sizes": self.view_sizes,
         }
         words = [word for option, value in given.items() if value is not None for word in (option, value)]
+        ids = [word for name in self._id_names for word in ("--id", name)] + (["--no-id"] if self.no_id else [])
         header = [] if self.header is None else ["--header" if self.header else "--no-header"]
-        return [*(str(file) for file in self.files), *words, *header]
+        return [*(str(file) for file in self.files), *ids, *words, *header]
 
 
 def _split(text: str | None) -> list[str] | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from manyview._utils.text import printable
-from manyview.cli._errors import in_options
+from manyview.cli._errors import BAD_INPUT, in_options
 from manyview.cli._options import grouped
 from manyview.cli._output import AsJson, print_json, result_console
 from manyview.cli._source import Source
@@ -23,7 +25,8 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 def inspect(source: Source, as_json: AsJson = False) -> None:
     """Say what is in files before anyone fits: views, types, gaps, scales, duplicates, classes.
 
-    An "error" is what a fit would refuse, a "warning" what makes its answer or its scores doubtful.
+    An "error" is what a fit would refuse, and the exit code is 2 then; a "warning" is what makes its answer or its
+    scores doubtful.
     """
     from manyview.audit import inspect_views
 
@@ -34,6 +37,8 @@ def inspect(source: Source, as_json: AsJson = False) -> None:
         print_json({"files": [str(file) for file in source.files], **found.to_dict(), "next": following})
     else:
         _print(source, found, following)
+    if _is_refused(found):
+        raise typer.Exit(BAD_INPUT)
 
 
 def _following(source: Source, found: Inspection) -> str:
@@ -46,8 +51,12 @@ def _following(source: Source, found: Inspection) -> str:
 def _print(source: Source, found: Inspection, following: str) -> None:
     from rich.text import Text
 
+    from manyview.cli._cells import words
+
     console = result_console()
     console.print(Text(f"{', '.join(printable(file) for file in source.files)}: {found.overview}"))
+    for sentence in found.sentences:
+        console.print(words(sentence))
     console.print()
     console.print(_view_table(found))
     console.print()
@@ -55,10 +64,13 @@ def _print(source: Source, found: Inspection, following: str) -> None:
         console.print(_scaling_table(found))
         console.print()
     console.print(_problem_table(found.problems) if found.problems else Text("Nothing that speaks against a fit."))
-    refused = any(problem["level"] == "error" for problem in found.problems)
     console.print()
     # Plain, so that no line is broken where it is copied from.
-    print(f"{'Put the errors right, then' if refused else 'Next'}: {printable(following)}")
+    print(f"{'Put the errors right, then' if _is_refused(found) else 'Next'}: {printable(following)}")
+
+
+def _is_refused(found: Inspection) -> bool:
+    return any(problem["level"] == "error" for problem in found.problems)
 
 
 def _view_table(found: Inspection) -> Table:

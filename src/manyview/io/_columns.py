@@ -2,43 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 
 from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part, text_array_of_blocks
-from manyview.io._tables import BLOCK, ID_COLUMNS, Table, in_blocks, is_numeric, listed, load_table, numbers_in
+from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, row_numbers
+from manyview.io._tables import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import plain_key
-
-LABEL_COLUMNS = frozenset(["label", "labels", "truelabel", "truelabels", "class", "classes", "groundtruth"])
-"""Columns with these names hold classes. Fewer than in a .mat: a ``y`` in a table may be a coordinate."""
 
 
 def read_table(path: Path, options: Options) -> Part:
-    """Read one view, with the ids and the classes that are among its columns."""
-    table = load_table(path, options)
-    id_at = _find_ids(table, options)
+    """Load the table of one view. What its columns are depends on the other files: see :func:`settle`."""
+    return Part(str(path), table=load_table(path, options))
+
+
+def settle(parts: Sequence[Part], options: Options, labels: Table | None = None) -> list[Part]:
+    """Tell ids, classes and features of all tables apart, looking at them together.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The files with views; those that hold no table stay as they are.
+    options : Options
+    labels : Table, optional
+        The file of classes, if it is a table.
+    """
+    settled = list(parts)
+    at = [i for i, part in enumerate(parts) if part.table is not None]
+    others = [part.source for part in parts if part.table is None]
+    ids = choose_ids([parts[i].table for i in at], options, labels=labels, others=others)
+    del parts
+    for i, id_at in zip(at, ids, strict=True):  # in place, so that each table is gone when its numbers are there
+        settled[i] = _settled(settled[i], id_at, options)
+    return _names_only(settled) if options.id_column is False else settled
+
+
+def _settled(part: Part, id_at: int | None, options: Options) -> Part:
+    table = part.table if id_at is None else _with_texts(part.table, id_at, options)
     label_at = _find_labels(table, options.label_column, id_at)
-    features = [column for column in range(len(table.names)) if column not in (id_at, label_at)]
-    return Part(
-        str(path),
-        (_numbers(table, features),),
-        (name_without_extension(path),),
+    skipped = (id_at, label_at, row_numbers(table))
+    features = [column for column in range(len(table.names)) if column not in skipped]
+    return replace(
+        part,
+        arrays=(_numbers(table, features),),
+        names=(name_without_extension(table.path),),
         ids=_ids(table, id_at),
         labels=None if label_at is None else _labels(table, label_at),
         columns=tuple(table.names),
+        id_name=None if id_at is None else table.names[id_at],
+        feature_names=tuple(table.names[column] for column in features),
+        table=None,
     )
+
+
+def _with_texts(table: Table, id_at: int, options: Options) -> Table:
+    """The table with its ids as they are written: pandas makes 007 into 7 in columns that it takes for numbers."""
+    if not is_numeric(table.frame[id_at]) or table.path.suffix.lower() == ".parquet":
+        return table
+    return load_table(table.path, replace(options, id_column=(table.names[id_at],)))
+
+
+def _names_only(parts: list[Part]) -> list[Part]:
+    """Where rows are matched by position, texts name the samples: those of the first file that has some."""
+    known = [part for part in parts if part.ids is not None]
+    for part in known[1:]:
+        same = np.array_equal(np.sort(known[0].ids), np.sort(part.ids))  # type: ignore[arg-type]
+        if same and not np.array_equal(known[0].ids, part.ids):  # type: ignore[arg-type]
+            raise FileFormatError(
+                f"{part.source}: column {part.id_name!r} has the ids of {known[0].source} in another order, so row i "
+                "is not the same sample in both. Leave out id_column=False, and rows are matched by these ids."
+            )
+    return [part if part is known[0] else replace(part, ids=None) for part in parts] if known else parts
 
 
 def read_table_labels(path: Path, options: Options) -> Part:
     """Read a table of classes: one column, besides the ids, or the one that its name or the caller tells."""
     table = load_table(path, options)
-    id_at = _find_ids(table, options)
+    id_at = find_label_ids(table, options)
     rest = [column for column in range(len(table.names)) if column != id_at]
     only = rest[0] if len(rest) == 1 and options.label_column is None else None
     label_at = _find_labels(table, options.label_column, id_at) if only is None else only
@@ -48,23 +94,14 @@ def read_table_labels(path: Path, options: Options) -> Part:
             f"{listed(table.names)}. "
             "Pass label_column= (and id_column= if the ids were not recognised)."
         )
-    return Part(str(path), ids=_ids(table, id_at), labels=_labels(table, label_at), columns=tuple(table.names))
-
-
-def _find_ids(table: Table, options: Options) -> int | None:
-    """The column named by the caller; else the first, if its name says so or it holds distinct texts."""
-    if options.id_column is not None:
-        if table.names.count(options.id_column) != 1:
-            raise FileFormatError(
-                f"{table.path}: expected one column {options.id_column!r} (id_column). "
-                f"It has the columns {listed(table.names)}."
-            )
-        return table.names.index(options.id_column)
-    if len(table.names) < 2 or table.names[0] == options.label_column:
-        return None
-    first = table.frame[0]
-    is_id = plain_key(table.names[0]) in ID_COLUMNS or (_is_text(first) and _is_unique(first))
-    return 0 if is_id else None
+    table = table if id_at is None else _with_texts(table, id_at, options)
+    return Part(
+        str(path),
+        ids=_ids(table, id_at),
+        labels=_labels(table, label_at),
+        columns=tuple(table.names),
+        id_name=None if id_at is None else table.names[id_at],
+    )
 
 
 def _find_labels(table: Table, label_column: str | None, id_at: int | None) -> int | None:
@@ -88,14 +125,15 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
         return None
     _check_complete(table, column, "an id")
     ids = _texts(table, column)
-    if not _differ((ids[start : start + BLOCK].tolist() for start in range(0, len(ids), BLOCK)), len(ids)):
+    if not all_differ((ids[start : start + BLOCK].tolist() for start in range(0, len(ids), BLOCK)), len(ids)):
         kinds, first, counts = np.unique(ids, return_index=True, return_counts=True)
         repeated = np.flatnonzero(counts > 1)
         if len(repeated):
             example = repeated[np.argmin(first[repeated])]
             raise FileFormatError(
                 f"{table.path}: id {str(kinds[example])!r} occurs {counts[example]} times in column "
-                f"{table.names[column]!r}; {len(repeated)} id(s) are repeated. Every sample needs an id of its own."
+                f"{table.names[column]!r}; {len(repeated)} id(s) are repeated. Every sample needs an id of its own. "
+                "Pass id_column= if another column holds the ids, id_column=False if none does."
             )
     return ids
 
@@ -109,17 +147,6 @@ def _labels(table: Table, column: int) -> np.ndarray:
 def _texts(table: Table, column: int) -> np.ndarray:
     values = table.frame[column]
     return text_array_of_blocks(lambda: ([str(one) for one in block] for block in in_blocks(values)), table.path)
-
-
-def _differ(blocks: Iterable[Iterable[str]], n_texts: int) -> bool:
-    """Whether no text occurs twice. True is certain; two texts can have one hash, about once in 10^19 pairs."""
-    hashes = np.fromiter((hash(text) for block in blocks for text in block), dtype=np.int64, count=n_texts)
-    hashes.sort()
-    return bool((hashes[1:] != hashes[:-1]).all())
-
-
-def _is_unique(values: Any) -> bool:
-    return _differ(in_blocks(values), len(values)) or bool(values.is_unique)
 
 
 def _check_complete(table: Table, column: int, what: str) -> None:
@@ -150,10 +177,3 @@ def _as_numpy(values: Any) -> np.ndarray:
     if isinstance(values.dtype, np.dtype):
         return np.asarray(values)
     return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
-
-
-def _is_text(values: Any) -> bool:
-    """Whether every value is text that is not a number."""
-    if is_numeric(values) or values.isna().any():
-        return False
-    return all(pandas.to_numeric(block, errors="coerce").isna().all() for block in in_blocks(values))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,10 +35,12 @@ class Options:
 
     views_key: str | tuple[str, ...] | None = None
     labels_key: str | None = None
-    id_column: str | None = None
+    id_column: tuple[str, ...] | Literal[False] | None = None
     label_column: str | None = None
     header: bool | None = None
     max_bytes: int = 2**36
+    known_ids: np.ndarray | None = None
+    """For a file of classes: the ids of the views, as sorted numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,11 @@ class Part:
     columns: tuple[str, ...] = ()
     present: np.ndarray | None = None
     """After an outer join: which samples the file has. None: all."""
+    id_name: str | None = None
+    """The column that the ids are from."""
+    feature_names: tuple[str, ...] | None = None
+    table: Any = None
+    """A table whose columns are still to be told apart, which takes all files."""
 
     @property
     def n_rows(self) -> int:

@@ -42,6 +42,20 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
     return [_take(part, pick) for part, pick in zip(parts, rows, strict=True)], np.array(kept)
 
 
+def matched_by(parts: Sequence[Part]) -> str | None:
+    """How the rows of the files were brought together: by which ids, or by position; None for one file."""
+    if len(parts) < 2:
+        return None
+    views = [part for part in parts if part.arrays]
+    if any(part.ids is None for part in views):
+        return "position"
+    names = dict.fromkeys(part.id_name for part in parts if part.ids is not None)
+    shown = ", ".join(f"`{name}`" for name in names if name) or "(first column)"
+    if any(part.ids is None for part in parts):
+        return f"id {shown}, labels by position" if len(views) > 1 else "position"
+    return f"id {shown}"
+
+
 def agreed_labels(parts: Sequence[Part], ids: np.ndarray | None) -> np.ndarray | None:
     """The labels of the samples, from all parts that have some; where two know a sample, they must agree."""
     labelled = [part for part in parts if part.labels is not None]
@@ -139,4 +153,4 @@ def _take(part: Part, rows: np.ndarray) -> Part:
         return values if unchanged else values[rows]
 
     labels = None if part.labels is None else pick(part.labels)
-    return Part(part.source, tuple(map(pick, part.arrays)), part.names, labels=labels, columns=part.columns)
+    return replace(part, arrays=tuple(map(pick, part.arrays)), ids=None, labels=labels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -20,15 +21,17 @@ from manyview._utils.formats import (
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError
-from manyview.io._columns import read_table, read_table_labels
+from manyview.io._columns import read_table, read_table_labels, settle
 from manyview.io._common import Options, Part
-from manyview.io._join import agreed_labels, joined
+from manyview.io._ids import key_numbers
+from manyview.io._join import agreed_labels, joined, matched_by
 from manyview.io._labels import is_label_key, read_text_labels
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
+from manyview.io._tables import Table, load_table
 from manyview.io._variables import plain_key
-from manyview.views import Views
+from manyview.views import Reading, Views
 
 Reader = Callable[[Path, Options], Part]
 
@@ -54,7 +57,7 @@ def read_views(
     views_key: str | Sequence[str] | None = None,
     labels_key: str | None = None,
     names: Sequence[str] | None = None,
-    id_column: str | None = None,
+    id_column: str | Sequence[str] | Literal[False] | None = None,
     label_column: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     header: bool | None = None,
@@ -87,10 +90,12 @@ def read_views(
     names : sequence of str, optional
         What to call the views. Default: the keys of the mapping, the names of the files without extension,
         the names of the variables in the file, or ``view0``, ``view1``, ... for the elements of a cell.
-    id_column : str, optional
-        In tables: the column with the sample ids. By default the first column if it is called ``id``,
-        ``sample_id``, ``barcode`` or the like or has no name, or if it holds text (no numbers) that is
-        different in every row.
+    id_column : str, sequence of str, or False, optional
+        In tables: the column with the sample ids; several names if files call it differently. False: there are no
+        ids, row i is the same sample in every file. By default a column of texts that differ from row to row, or one
+        of whole numbers that all files have under the same name with largely the same values. Other columns of
+        distinct whole numbers that stand first, are named like ids, count the rows or recur in other files may be
+        ids or features: these are an error, which asks for ``id_column``.
     label_column : str, optional
         In tables: the column with the classes. By default one called ``label``, ``class`` or
         ``ground_truth``.
@@ -104,8 +109,8 @@ def read_views(
         If all files have ids, samples are joined on them, in the order of the first file. ``"exact"``: every
         file must have the same ids. ``"inner"``: keep the samples that are in all files. ``"outer"``: keep those
         that are in some file with a view, new ones after those of the files before; ``present`` says which views
-        each has, and where there are labels, each must have one. If not all files have ids, rows are joined by
-        position, and there must be equally many.
+        each has, and where there are labels, each must have one. If no file has ids, rows are matched by position, and
+        there must be equally many; ``views.reading.matched_by`` says which of the two was done.
     max_bytes : int, optional
         Files that would take more memory, compressed ones also once they are unfolded, are refused before they take
         it. Default: the memory of the machine.
@@ -141,18 +146,21 @@ def read_views(
     options = Options(
         views_key=views_key if views_key is None or isinstance(views_key, str) else tuple(views_key),
         labels_key=labels_key,
-        id_column=id_column,
+        id_column=_id_names(id_column),
         label_column=label_column,
         header=header,
         max_bytes=physical_memory() if max_bytes is None else max_bytes,
     )
     files, file_names, labels_file = _files(path, None if labels is None else Path(labels))
     parts = [read_file(file, READERS, options) for file in files]
+    parts = settle(parts, options, None if labels_file is None else _labels_table(labels_file, options))
     if labels_file is not None:
-        parts.append(read_file(labels_file, LABEL_READERS, options))
+        parts.append(read_file(labels_file, LABEL_READERS, replace(options, known_ids=_known_ids(parts))))
+        _check_label_ids(parts, options)
     elif label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
+    reading = Reading(matched_by=matched_by(parts))
     parts, ids = joined(parts, join)
     return Views(
         arrays=tuple(array for part in parts for array in part.arrays),
@@ -160,7 +168,44 @@ def read_views(
         sample_ids=ids,
         labels=agreed_labels(parts if labels_file is None else parts[-1:], ids),
         present=_present(parts),
+        feature_names=tuple(part.feature_names for part in parts for _ in part.arrays),
+        reading=reading,
     )
+
+
+def _id_names(id_column: object) -> tuple[str, ...] | Literal[False] | None:
+    if id_column is None or id_column is False:
+        return id_column
+    if isinstance(id_column, str):
+        return (id_column,)
+    if not isinstance(id_column, Sequence) or not all(isinstance(name, str) for name in id_column):
+        raise TypeError(f"id_column: expected a name, several names, False or None, got {id_column!r}.")
+    return tuple(id_column) or None
+
+
+def _labels_table(path: Path, options: Options) -> Table | None:
+    """The file of classes, if it is a table, to see what of the views recurs in it."""
+    extension = extension_of(path, LABEL_READERS)
+    if extension is None or LABEL_READERS[extension] is not read_table_labels or not path.is_file():
+        return None
+    return load_table(path, options) if path.stat().st_size else None
+
+
+def _known_ids(parts: Sequence[Part]) -> np.ndarray | None:
+    """The ids of the first file that has some, as sorted numbers."""
+    ids = next((part.ids for part in parts if part.ids is not None), None)
+    return None if ids is None else key_numbers(ids.tolist())
+
+
+def _check_label_ids(parts: Sequence[Part], options: Options) -> None:
+    """Classes with ids are not matched by position unless the caller says so."""
+    *views, labels = parts
+    if labels.ids is not None and options.id_column is not False and all(part.ids is None for part in views):
+        raise FileFormatError(
+            f"{labels.source}: column {labels.id_name!r} may hold the ids of the samples, but "
+            f"{', '.join(part.source for part in views)} {'has' if len(views) == 1 else 'have'} none, so rows could "
+            "only be matched by position. Pass id_column=False if row i is the same sample in every file."
+        )
 
 
 def _files(path: object, labels: Path | None) -> tuple[list[Path], list[str] | None, Path | None]:

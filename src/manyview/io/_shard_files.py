@@ -17,10 +17,10 @@ import numpy as np
 
 from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
-from manyview.io._columns import LABEL_COLUMNS
 from manyview.io._common import reading
+from manyview.io._ids import LABEL_COLUMNS
 from manyview.io._numpy import read_header
-from manyview.io._tables import ID_COLUMNS, listed
+from manyview.io._tables import is_id_name, listed
 from manyview.io._variables import plain_key
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
@@ -201,7 +201,7 @@ def _open_parquet(path: Path, skip_columns: Collection[str] | None) -> Shard:
 def _refuse_ids(path: Path, names: Sequence[str]) -> None:
     """An id or a class that is a number would pass for a feature, and spoil every distance."""
     suspects = [name for name in names if plain_key(name) in LABEL_COLUMNS or name.startswith("__index_level_")]
-    suspects += [name for name in names[:1] if plain_key(name) in ID_COLUMNS]
+    suspects += [name for name in names[:1] if is_id_name(name)]
     if suspects:
         raise FileFormatError(
             f"{path}: by their names, these columns are ids or classes, not features: {listed(suspects)}. Pass all "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -26,11 +27,17 @@ times the file."""
 
 # fmt: off
 ID_COLUMNS = frozenset({
-    "", "unnamed0", "index", "rowname", "rownames", "id", "ids", "sample", "sampleid", "samplename",
-    "barcode", "cellid", "patient", "patientid", "subject", "subjectid",
+    "", "unnamed0", "index", "rowname", "rownames", "id", "ids", "uid", "uuid", "guid", "key", "name", "names",
+    "sample", "samples", "samplename", "barcode", "barcodes", "cell", "cells", "patient", "patients", "subject",
+    "subjects", "participant", "participants", "case", "donor", "individual", "animal", "mouse", "specimen",
+    "accession", "obsname", "obsnames", "observation", "image", "imagename", "file", "filename", "document", "doc",
+    "user", "customer", "record",
 })
 # fmt: on
-"""First columns with these names (as `plain_key` spells them) hold ids; pandas writes an index as ``""``."""
+"""Columns with these names (as `plain_key` spells them) may hold ids; pandas writes an index as ``""``."""
+
+_ID_ENDS = frozenset({"id", "ids", "uid", "uuid", "barcode", "barcodes", "key", "accession", "code", "nr", "no"})
+"""Last words of names that may be those of ids, as in ``case_id`` or ``bcr_patient_barcode``."""
 
 _NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
 _STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
@@ -43,6 +50,19 @@ class Table:
     path: Path
     names: list[str]
     frame: Any
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a column is named like an id.
+
+    Examples
+    --------
+    >>> [name for name in ("mouse", "case_id", "userId", "bcr_patient_barcode", "ID1", "lipid") if is_id_name(name)]
+    ['mouse', 'case_id', 'userId', 'bcr_patient_barcode']
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    last = re.split(r"[^a-z0-9]+", words.strip(" \t_.-"))[-1]
+    return plain_key(name) in ID_COLUMNS or (last in _ID_ENDS and last != plain_key(name))
 
 
 def load_table(path: Path, options: Options) -> Table:
@@ -61,7 +81,8 @@ def _load_text(path: Path, options: Options, *, separator: str | None, kind: str
         has_header = _has_header(path, first_line, options.header)
         width = len(first_line)
         names = first_line if has_header else [str(column) for column in range(width)]
-        id_at = names.index(options.id_column) if options.id_column in names else 0
+        named = [at for at, name in enumerate(names) if name in (options.id_column or ())]
+        id_at = named[0] if named else 0
         if n_lines == has_header:  # before pandas makes columns, which takes its time where there are many names
             raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
         # Each number once in the table, and once in the view that is made of it.
@@ -78,7 +99,7 @@ def _load_text(path: Path, options: Options, *, separator: str | None, kind: str
         )
         # As text, because pandas would make the id 001 into 1. Undone where the column cannot be one.
         text = {id_at} if width > 1 else set()
-        is_named = names[id_at] == options.id_column or plain_key(names[id_at]) in ID_COLUMNS
+        is_named = bool(named) or is_id_name(names[id_at])
         frame = _parsed(open_stream, parse, n_lines, text, undone=set() if is_named else text)
     return Table(path, names, frame)
 

@@ -56,6 +56,8 @@ def describe_data(
             for name, width, count in zip(views.names, views.n_features, present, strict=True)
         ],
         "has_ids": views.sample_ids is not None,
+        "matched_by": None if views.reading is None else views.reading.matched_by,
+        "transposed": [] if views.reading is None else list(views.reading.transposed),
         "n_classes": None if known is None else len(np.unique(known)),
         "sorted_by_class": None if known is None else in_blocks(known),
     }

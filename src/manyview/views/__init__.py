@@ -7,6 +7,6 @@ which. A sample may lack some of the views: ``present`` says which it has.
 """
 
 from manyview.views.checks import Array, check_views
-from manyview.views.container import Views
+from manyview.views.container import Reading, Views
 
-__all__ = ["Array", "Views", "check_views"]
+__all__ = ["Array", "Reading", "Views", "check_views"]

@@ -14,6 +14,35 @@ from manyview._utils.text import one_line, shortened
 from manyview.exceptions import ViewsError
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the files were read that views come from.
+
+    Parameters
+    ----------
+    matched_by : str, optional
+        What brought the rows of several files together: "id `patient`" or "position". None: there was one file.
+    transposed : tuple of str
+        The files that had features in rows.
+
+    Examples
+    --------
+    >>> from manyview.views import Reading
+    >>> Reading("id `mouse`", ("rna.tsv",)).sentences
+    ('features were in rows: transposed rna.tsv', 'matched by id `mouse`')
+    """
+
+    matched_by: str | None = None
+    transposed: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is to be told, in words."""
+        turned = f"features were in rows: transposed {', '.join(self.transposed)}" if self.transposed else ""
+        matched = "" if self.matched_by is None else f"matched by {self.matched_by}"
+        return tuple(text for text in (turned, matched) if text)
+
+
 @dataclass(frozen=True, eq=False)
 class Views:
     """Named views of the same samples, with sample ids and class labels where they are known.
@@ -35,6 +64,8 @@ class Views:
         What the columns of each view are called. Default: the column names of data frames, None for other views.
     metadata : DataFrame of n_samples rows, optional
         What else is known about the samples, such as clinical data. No estimator looks at it.
+    reading : Reading, optional
+        How the files were read, if the views come from files: what rows were matched by.
 
     Notes
     -----
@@ -62,6 +93,7 @@ class Views:
     present: np.ndarray | None = None
     feature_names: tuple[tuple[str, ...] | None, ...] | None = None
     metadata: Any = None
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         n_views = len(self.arrays)

@@ -19,7 +19,7 @@ ViewSizes: TypeAlias = int | str | Sequence[int] | Mapping[str, Any]
 
 
 def cut_table(views: Views, view_sizes: ViewSizes) -> Views:
-    """Cut the only view of ``views`` into several; ids, labels and metadata stay.
+    """Cut the only view of ``views`` into several; all that is known about the samples stays.
 
     Examples
     --------
@@ -34,7 +34,9 @@ def cut_table(views: Views, view_sizes: ViewSizes) -> Views:
             f"view_sizes: only for one table, but there are {views.n_views} views: {', '.join(views.names)}."
         )
     cut = split_columns(views.arrays[0], view_sizes, feature_names=(views.feature_names or (None,))[0])
-    return replace(cut, sample_ids=views.sample_ids, labels=views.labels, metadata=views.metadata)
+    return replace(
+        cut, sample_ids=views.sample_ids, labels=views.labels, metadata=views.metadata, reading=views.reading
+    )
 
 
 def has_levels(table: Any) -> bool:
