@@ -372,3 +372,38 @@ def test_facts_are_frozen():
     with pytest.raises(AttributeError):
         found.n_samples = 3
     assert replace(found, n_samples=1).problems[0]["level"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_counter"),
+    [
+        (np.arange(30) + 1, True),
+        (np.random.default_rng(0).permutation(30), True),
+        (np.delete(np.arange(31), 7) + 100, True),  # one is missing
+        (np.arange(30) * 2, False),
+        (np.arange(30) // 2, False),
+        (np.arange(30) + 0.5 * (np.arange(30) == 3), False),
+    ],
+    ids=["rows", "shuffled", "with a gap", "even", "repeated", "not whole"],
+)
+def test_a_feature_that_counts_the_samples_is_a_problem(numbers, is_counter):
+    table = pd.DataFrame({"height": A[:, 0], "mouse": numbers, "weight": A[:, 1]})
+    found = inspect_views({"body": table, "b": B})
+    assert found.views[0].first_counters == (("mouse",) if is_counter else ())
+    assert any("column 'mouse': different whole numbers" in text for text in texts(found, "warning")) == is_counter
+
+
+def test_ranks_are_no_counters():
+    ranks = np.argsort(np.argsort(A, axis=0), axis=0)
+    assert inspect_views([ranks, B]).views[0].counter_columns == 0
+
+
+def test_samples_and_columns_are_named_where_they_have_names():
+    table = pd.DataFrame(changed(5, 2, np.nan), index=[f"s{i}" for i in range(30)], columns=list("uvwxyz"))
+    table["y"] = 1.0
+    found = inspect_views({"a": A, "t": table})
+    assert (
+        "t: single values are missing (NaN): 1 of 180, the first at sample 's5', column 'w'."
+        in texts(found, "error")[0]
+    )
+    assert found.views[1].first_constant == ("y",)
