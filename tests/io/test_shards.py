@@ -373,7 +373,9 @@ def test_labels_from_npy_or_memory(tmp_path):
     with pytest.raises(ViewsError, match=r"labels: expected one value per sample, shape \(3,\), got \(2,\)"):
         open_views({"a": tmp_path / "a.npy"}, labels=[0, 1])
     (tmp_path / "y.mat").touch()
-    with pytest.raises(FileFormatError, match=r"y\.mat: cannot be read by its extension. Expected one of \.npy, \.parquet"):
+    with pytest.raises(
+        FileFormatError, match=r"y\.mat: cannot be read by its extension. Expected one of \.npy, \.parquet"
+    ):
         open_views({"a": tmp_path / "a.npy"}, labels=tmp_path / "y.mat")
 
 

@@ -16,7 +16,7 @@ from manyview.audit._parameters import seed_of
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning
 from manyview.metrics import accuracy, adjusted_rand
-from manyview.metrics.table import in_blocks
+from manyview.metrics.table import in_blocks, known_codes
 from manyview.views import Views, check_views
 
 
@@ -32,8 +32,8 @@ class Runs:
         self.name = type(estimator).__name__
         self.parameters = self.estimator.get_params(deep=False)
         given = check_views(views, view_sizes=self.parameters.get("view_sizes"))
-        self.known = given.labels
-        self.views = replace(given, labels=None)  # what is audited must not see them
+        self.classes = known_codes(given.labels)
+        self.views = replace(given, labels=None, metadata=None)  # what is audited must not see them
         self.verbose = verbose
         self._warned: dict[str, list[str]] = {}
         self._n_done = 0
@@ -84,6 +84,13 @@ class Runs:
             )
         return labels
 
+    def _accuracy(self, found: Sequence[np.ndarray]) -> np.ndarray | None:
+        """Accuracy of every run, over the samples that have a class."""
+        if not found or self.classes is None:
+            return None
+        known = self.classes >= 0
+        return np.array([accuracy(self.classes[known], one[known]) for one in found])
+
     def result(
         self,
         question: str,
@@ -102,10 +109,8 @@ class Runs:
             n_samples=n,
             pairwise=pairwise_agreement(found),
             moved=np.array([round(n * (1 - accuracy(found[0], other))) for other in found[1:]], dtype=np.int64),
-            accuracy=np.array([accuracy(self.known, one) for one in found])
-            if found and self.known is not None
-            else None,
-            sorted_by_class=None if self.known is None else in_blocks(self.known),
+            accuracy=self._accuracy(found),
+            sorted_by_class=None if self.classes is None else in_blocks(self.classes[self.classes >= 0]),
             seed_agreement=seed_agreement,
             warnings=tuple(f"{text} ({', '.join(runs)})" for text, runs in self._warned.items()),
         )

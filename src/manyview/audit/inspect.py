@@ -13,7 +13,7 @@ from manyview._utils.text import plain
 from manyview.audit._measure import Measured, find_counters, measure
 from manyview.audit._problems import Problem, find_problems
 from manyview.graphs.content import row_keys
-from manyview.metrics.table import in_blocks
+from manyview.metrics.table import in_blocks, known_codes
 from manyview.views import Reading, Views
 from manyview.views.checks import check_new_views
 
@@ -119,11 +119,14 @@ class LabelInspection:
         Each class and the number of its samples, in the order of the classes.
     sorted_by_class : bool
         Whether every class is one block of rows.
+    n_missing : int
+        Samples without a class.
     """
 
     n_classes: int
     sizes: tuple[tuple[str, int], ...]
     sorted_by_class: bool
+    n_missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,8 @@ class Inspection:
         low, high = min(sizes, default=0), max(sizes, default=0)
         each = _counted(low, "sample") if low == high else f"{low:,} to {high:,} samples"
         order = ", rows sorted by class" if self.labels.sorted_by_class else ""
+        if self.labels.n_missing:
+            order += f", {_counted(self.labels.n_missing, 'sample')} without a class"
         return f"{there}; {_counted(len(sizes), 'class', 'classes')} of {each}{order}"
 
     @property
@@ -265,7 +270,7 @@ def inspect_views(views: Any) -> Inspection:
         has_ids=given.sample_ids is not None,
         duplicate_ids=len(ids),
         duplicate_id=ids[0] if len(ids) else None,
-        labels=None if given.labels is None else _look_at_labels(given.labels),
+        labels=_look_at_labels(given.labels),
         duplicates=_repeated(row_keys(hashes, np.arange(given.n_views, dtype=np.uint64))),
         without_view=len(without),
         first_without_view=_sample(given, int(without[0])) if len(without) else None,
@@ -349,11 +354,15 @@ def _repeated_ids(ids: np.ndarray | None) -> list[str]:
     return texts[again].tolist()
 
 
-def _look_at_labels(labels: np.ndarray) -> LabelInspection:
-    known = labels.astype(str) if labels.dtype.kind == "O" else labels  # objects need not have an order
-    classes, counts = np.unique(known, return_counts=True)
-    sizes = tuple((str(name), int(count)) for name, count in zip(classes.tolist(), counts, strict=True))
-    return LabelInspection(len(sizes), sizes, in_blocks(known))
+def _look_at_labels(labels: np.ndarray | None) -> LabelInspection | None:
+    codes = known_codes(labels)
+    if labels is None or codes is None:
+        return None
+    known = codes >= 0
+    counts = np.bincount(codes[known])
+    names = dict(zip(codes[known].tolist(), labels[known].tolist(), strict=True))
+    sizes = tuple((str(names[code]), int(count)) for code, count in enumerate(counts.tolist()))
+    return LabelInspection(len(sizes), sizes, in_blocks(codes[known]), int(np.count_nonzero(~known)))
 
 
 def _counted(number: int, one: str, many: str | None = None) -> str:

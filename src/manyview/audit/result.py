@@ -31,8 +31,8 @@ class AuditResult:
     moved : ndarray of shape (n_runs,)
         Number of samples that are in another group than in the reference, groups being matched one to one.
     accuracy : ndarray of shape (1 + n_runs,), optional
-        Accuracy of every run, reference first, where the views carry labels. :attr:`row_order` says in which order
-        of the rows it was measured.
+        Accuracy of every run, reference first, over the samples that have a label. :attr:`row_order` says in which
+        order of the rows it was measured.
     sorted_by_class : bool, optional
         Whether the rows as given are sorted by their labels, where the views carry some.
     seed_agreement : ndarray, optional

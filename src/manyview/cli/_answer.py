@@ -10,6 +10,7 @@ from rich.text import Text
 from manyview._utils.text import duration, printable
 from manyview.cli._cells import new_table, reading_lines, words
 from manyview.metrics import SCORE_TITLES
+from manyview.report._data import scored_samples
 
 _MOST_CLUSTERS = 20
 _MOST_VIEWS = 8
@@ -34,7 +35,9 @@ def print_answer(result: dict[str, Any], console: Console) -> None:
     if result["scores"] is not None:
         order = result["row_order"].removeprefix("rows ")
         console.print()
-        console.print(words(f"against the {result['data']['n_classes']} known classes, rows {order}:"))
+        scored = scored_samples(result["data"])
+        about = f"against the {result['data']['n_classes']} known classes, rows {order}"
+        console.print(words(f"{about}; {scored}:" if scored else f"{about}:"))
         console.print(words(", ".join(f"{SCORE_TITLES[name]} {value:.3f}" for name, value in result["scores"].items())))
     for audit in result["audits"]:
         verdict = Text("passed" if audit["passed"] else "failed", style="green" if audit["passed"] else "red")

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from manyview.cli._cells import Json, new_table, reading_lines, words
 from manyview.report._audit_words import QUESTIONS, short_answer
+from manyview.report._data import scored_samples
 
 
 def audit_pieces(document: Json) -> list[RenderableType]:
@@ -17,6 +18,8 @@ def audit_pieces(document: Json) -> list[RenderableType]:
         words(f"Audit of {method['name']}: {', '.join(data['files'])}, {data['n_samples']} samples", "bold"),
         *reading_lines(data),
     ]
+    if scored := scored_samples(data):
+        pieces.append(words(f"Accuracy: {scored}.", "yellow"))
     for audit in document["audits"]:
         pieces += [Text(), _question(audit), words(audit["verdict"])]
         if audit["names"]:

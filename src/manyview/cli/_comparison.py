@@ -9,6 +9,7 @@ from manyview._utils.text import duration
 from manyview.cli._cells import Json, new_table, reading_lines, reasons, words
 from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORE_TITLES
+from manyview.report._data import scored_samples
 from manyview.report._page import memory
 
 SCORE_ORDER = ("acc", "nmi", "ari", "purity", "f_score", "precision", "recall")
@@ -91,6 +92,8 @@ def _footnotes(comparison: Json) -> list[Text]:
     notes = []
     if any(method["order_dependent"] for method in comparison["methods"]):
         notes.append(words("* The order of the rows changes what this method finds; see: manyview audit.", "dim"))
+    if scored := scored_samples(comparison["data"]):
+        notes.append(words(f"{_first_capital(scored)}.", "yellow"))
     if comparison["note"]:
         notes.append(words(comparison["note"], "yellow"))
     without = [method for method in comparison["methods"] if method["reason"]]

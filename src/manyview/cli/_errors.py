@@ -131,6 +131,8 @@ def in_options(text: str) -> str:
     'Pass --id, or --join inner; --no-header says so.'
     >>> in_options("Pass id_column='mouse no' if it is the id, id_column=False if not.")
     "Pass --id 'mouse no' if it is the id, --no-id if not."
+    >>> in_options("Name it: labels='my table.csv:COLUMN'.")
+    "Name it: --labels 'my table.csv:COLUMN'."
     >>> in_options("expected one column 'patient' (id_column).")
     "expected one column 'patient' (--id)."
     >>> in_options("If so, pass scaling={'a b': 'max'}.")

@@ -49,10 +49,11 @@ class Source:
         ),
     ] = None
     labels: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="FILE[:COLUMN]",
-            help="Known classes, for scores only: a file, or a column of it.",
+            metavar="FILE[:COLUMN[@ID]]",
+            help="Known classes, for scores only: a file, or a column of it, and the column with its ids if that is "
+            "called otherwise than in the views. Samples without a class stay. May be repeated: the first is scored.",
             rich_help_panel=_PANEL,
         ),
     ] = None
@@ -109,14 +110,14 @@ class Source:
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of :func:`manyview.read_views` besides the path; only those that are not its defaults."""
-        file, column = _split_labels(self.labels)
+        labels = self.labels or []
         keys, ids = _split(self.views_key), self._id_names
         if ids and self.no_id:
             raise typer.BadParameter("either --id or --no-id, not both.", param_hint="--no-id")
         chosen = {
             "id_column": False if self.no_id else ids[0] if len(ids) == 1 else ids or None,
-            "labels": file,
-            "label_column": column or self.label_column,
+            "labels": (labels[0] if len(labels) == 1 else labels) or None,
+            "label_column": self.label_column,
             "join": str(self.join),
             "names": _split(self.names),
             "views_key": keys[0] if keys is not None and len(keys) == 1 else keys,
@@ -171,7 +172,6 @@ class Source:
     def words(self) -> list[str]:
         """The command line that asks for the same."""
         given = {
-            "--labels": self.labels,
             "--label-column": self.label_column,
             "--join": None if self.join is Join.EXACT else str(self.join),
             "--names": self.names,
@@ -180,6 +180,7 @@ class Source:
             "--view-sizes": self.view_sizes,
         }
         words = [word for option, value in given.items() if value is not None for word in (option, value)]
+        words += [word for value in self.labels or [] for word in ("--labels", value)]
         ids = [word for name in self._id_names for word in ("--id", name)] + (["--no-id"] if self.no_id else [])
         header = [] if self.header is None else ["--header" if self.header else "--no-header"]
         return [*(str(file) for file in self.files), *ids, *words, *header]
@@ -187,11 +188,3 @@ class Source:
 
 def _split(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",")]
-
-
-def _split_labels(text: str | None) -> tuple[str | None, str | None]:
-    """``FILE`` or ``FILE:COLUMN``; a file of that whole name goes first, as names may have colons."""
-    if text is None or Path(text).exists():
-        return text, None
-    file, colon, column = text.rpartition(":")
-    return (file, column) if colon and file and column else (text, None)

@@ -21,7 +21,7 @@ from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST_FILE
 from manyview.exceptions import DatasetError
 from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views
-from manyview.metrics.table import in_blocks
+from manyview.metrics.table import in_blocks, known_codes
 from manyview.views import Views
 from manyview.views.fingerprint import fingerprint
 from manyview.views.wide import cut_table
@@ -124,12 +124,12 @@ def facts(name: str, views: Views) -> DatasetFacts:
     >>> found.n_samples, found.views[0], found.sorted_by_class
     (1797, ('pixels', 64), False)
     """
-    classes = None if views.labels is None else np.unique(views.labels, return_inverse=True)[1]
+    classes = known_codes(views.labels)
     return DatasetFacts(
         name=name,
         fingerprint=fingerprint(views, classes),
         n_samples=views.n_samples,
         views=tuple(zip(views.names, views.n_features, strict=True)),
         classes=classes,
-        sorted_by_class=None if classes is None else in_blocks(classes),
+        sorted_by_class=None if classes is None else in_blocks(classes[classes >= 0]),
     )

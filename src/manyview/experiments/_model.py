@@ -257,7 +257,7 @@ class DatasetFacts:
     views : tuple of (str, int)
         Name and number of features of each view.
     classes : ndarray of int, shape (n_samples,), or None
-        Known classes as numbers, in the order of the file; None if none are known.
+        Known classes as numbers, in the order of the file, -1 for samples without; None if none are known.
     sorted_by_class : bool or None
         Whether every class is one block of rows.
     """
@@ -275,3 +275,8 @@ class DatasetFacts:
         if self.classes is None:
             raise DatasetError(f"{self.name}: has no known classes, so no clustering of it can be scored.")
         return self.classes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of known classes."""
+        return len(np.unique(self.known_classes[self.known_classes >= 0]))

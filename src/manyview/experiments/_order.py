@@ -72,7 +72,7 @@ def _pairs(cells: Sequence[Cell], draws: bool, outcomes: Outcomes) -> list[tuple
 def _compare(pairs: Sequence[tuple[Cell, Cell]], outcomes: Outcomes) -> dict[str, Any]:
     accuracies = np.array([[outcomes.scores(cell)["acc"] for cell in pair] for pair in pairs])
     file_order, shuffled = accuracies.mean(axis=0)
-    right = np.rint(accuracies * len(outcomes.classes(pairs[0][0]))).astype(int)  # samples in the right group
+    right = np.rint(accuracies * np.count_nonzero(outcomes.classes(pairs[0][0]) >= 0)).astype(int)  # in the right group
     agreement = [adjusted_rand(outcomes.labels(first), outcomes.labels(second)) for first, second in pairs]
     return {
         "pairs": len(pairs),

@@ -52,7 +52,7 @@ class Outcomes:
         return result.labels
 
     def classes(self, cell: Cell) -> np.ndarray:
-        """Known classes of its dataset, in the order of the file."""
+        """Known classes of its dataset, in the order of the file, -1 for samples without."""
         if cell.dataset not in self._datasets:
             known = ", ".join(self._datasets) or "none"
             raise ValueError(
@@ -63,7 +63,9 @@ class Outcomes:
     def scores(self, cell: Cell) -> dict[str, float]:
         """The seven scores of a cell that is done. NMI is the paper's: divided by the larger entropy."""
         if cell.key not in self._scores:
-            self._scores[cell.key] = clustering_scores(self.classes(cell), self.labels(cell), nmi_average="max")
+            classes = self.classes(cell)
+            known = classes >= 0
+            self._scores[cell.key] = clustering_scores(classes[known], self.labels(cell)[known], nmi_average="max")
         return self._scores[cell.key]
 
     def combined(self, cells: Sequence[Cell]) -> dict[str, Any] | None:

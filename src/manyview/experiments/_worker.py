@@ -74,7 +74,11 @@ def _fit(cell: Cell, views: Views, data: DatasetFacts) -> CellResult:
     n = data.n_samples
     rows = np.random.RandomState(cell.seed).permutation(n) if cell.protocol == SHUFFLED else np.arange(n)
     # the classes stay here: what is measured must not see them
-    seen = replace(views, sample_ids=None, labels=None) if cell.view is None else _one_view(views, cell.view)
+    seen = (
+        replace(views, sample_ids=None, labels=None, metadata=None)
+        if cell.view is None
+        else _one_view(views, cell.view)
+    )
     if cell.protocol == SHUFFLED:
         seen = seen.take(rows)
     model = _estimator(cell, data)
@@ -110,7 +114,7 @@ def _warm_up(estimator: str) -> None:
 
 def _estimator(cell: Cell, data: DatasetFacts) -> Any:
     parameters = dict(cell.parameters)
-    n_clusters = parameters.pop("n_clusters", None) or len(np.unique(data.known_classes))
+    n_clusters = parameters.pop("n_clusters", None) or data.n_classes
     # cells run beside each other, so each has one thread
     return make_estimator(get_method(cell.estimator), n_clusters, cell.seed, n_jobs=1, parameters=parameters)
 

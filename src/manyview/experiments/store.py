@@ -359,7 +359,8 @@ def _dataset(name: str, fingerprint: str, views: str, sorted_by_class: int, clas
 
 def _smallest(labels: np.ndarray) -> np.ndarray:
     """Labels in the smallest type of integers that holds them."""
-    return labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
+    high, low = int(labels.max(initial=0)), int(labels.min(initial=0))
+    return labels.astype(np.promote_types(np.min_scalar_type(high), np.min_scalar_type(low)))
 
 
 def _pack(array: np.ndarray) -> bytes:

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from manyview._utils.text import plain
 from manyview.experiments._figures import curves_of, growth_of, pictures_of
 from manyview.experiments._model import ABSENT, SHUFFLED, STATUSES, Cell, CellResult, Dataset, DatasetFacts, Part, Spec
@@ -122,7 +120,7 @@ def _dataset(dataset: Dataset, facts: DatasetFacts | None, absent: str | None) -
         "stand_in_for": dataset.stand_in_for,
         "generated": is_generated(dataset),
         "n_samples": None if facts is None else facts.n_samples,
-        "n_classes": None if facts is None else len(np.unique(facts.known_classes)),
+        "n_classes": None if facts is None else facts.n_classes,
         "views": [] if facts is None else facts.views,
         "sorted_by_class": None if facts is None else facts.sorted_by_class,
         "fingerprint": None if facts is None else facts.fingerprint,

@@ -11,8 +11,10 @@ import numpy as np
 
 from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, text_array_of_blocks
+from manyview.io._annotations import LabelSource
+from manyview.io._common import Options, Part, text_array_of_blocks, without_gaps
 from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, row_numbers
+from manyview.io._labels import is_whole
 from manyview.io._tables import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import plain_key
 
@@ -47,7 +49,9 @@ def _settled(part: Part, id_at: int | None, options: Options) -> Part:
     table = part.table if id_at is None else _with_texts(part.table, id_at, options)
     label_at = _find_labels(table, options.label_column, id_at)
     skipped = (id_at, label_at, row_numbers(table))
-    features = [column for column in range(len(table.names)) if column not in skipped]
+    features = [
+        column for column, name in enumerate(table.names) if column not in skipped and name not in options.left_out
+    ]
     return replace(
         part,
         arrays=(_numbers(table, features),),
@@ -83,16 +87,30 @@ def _names_only(parts: list[Part]) -> list[Part]:
 
 def read_table_labels(path: Path, options: Options) -> Part:
     """Read a table of classes: one column, besides the ids, or the one that its name or the caller tells."""
-    table = load_table(path, options)
+    source = LabelSource(path, options.chosen)
+    named = (source.id_column,) if source.id_column else options.id_column
+    table = load_table(path, replace(options, id_column=named))
+    column, id_column = source.columns(table.names)
+    if id_column is not None and id_column not in table.names:
+        raise FileFormatError(
+            f"{path}: has no column {id_column!r}, which is named after the @ as that of the ids. "
+            f"It has the columns {listed(table.names)}."
+        )
+    named = (id_column,) if id_column else options.id_column
+    options = replace(options, id_column=named, label_column=column or options.label_column)
     id_at = find_label_ids(table, options)
     rest = [column for column in range(len(table.names)) if column != id_at]
     only = rest[0] if len(rest) == 1 and options.label_column is None else None
     label_at = _find_labels(table, options.label_column, id_at) if only is None else only
+    if label_at is None and options.label_column is not None:
+        raise FileFormatError(
+            f"{path}: has no column {options.label_column!r} besides the ids. It has the columns {listed(table.names)}."
+        )
     if label_at is None:
         raise FileFormatError(
             f"{path}: expected one column of labels, besides the ids. It has the columns "
             f"{listed(table.names)}. "
-            "Pass label_column= (and id_column= if the ids were not recognised)."
+            f"Name it: labels='{path}:COLUMN', or labels='{path}:COLUMN@ID' if the ids were not recognised."
         )
     table = table if id_at is None else _with_texts(table, id_at, options)
     return Part(
@@ -100,6 +118,7 @@ def read_table_labels(path: Path, options: Options) -> Part:
         ids=_ids(table, id_at),
         labels=_labels(table, label_at),
         columns=tuple(table.names),
+        label_name=table.names[label_at],
         id_name=None if id_at is None else table.names[id_at],
     )
 
@@ -124,7 +143,7 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
     if column is None:
         return None
     _check_complete(table, column, "an id")
-    ids = _texts(table, column)
+    ids = _texts(table.path, table.frame[column])
     if not all_differ((ids[start : start + BLOCK].tolist() for start in range(0, len(ids), BLOCK)), len(ids)):
         kinds, first, counts = np.unique(ids, return_index=True, return_counts=True)
         repeated = np.flatnonzero(counts > 1)
@@ -139,14 +158,26 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
 
 
 def _labels(table: Table, column: int) -> np.ndarray:
-    _check_complete(table, column, "a class")
-    values = numbers_in(table.frame[column])
-    return _as_numpy(values) if is_numeric(values) else _texts(table, column)
-
-
-def _texts(table: Table, column: int) -> np.ndarray:
+    """The classes as numbers or texts; None where a cell is empty."""
     values = table.frame[column]
-    return text_array_of_blocks(lambda: ([str(one) for one in block] for block in in_blocks(values)), table.path)
+    known = values.notna().to_numpy()
+    if known.all():
+        found = numbers_in(values)
+        return _as_numpy(found) if is_numeric(found) else _texts(table.path, values)
+    found = numbers_in(values[known])
+    if not is_numeric(found):
+        labels = _texts(table.path, values[known])
+    elif is_whole(found := _as_numpy(found)):  # a gap has made them fractions
+        labels = found.astype(np.int64)
+    else:
+        labels = found
+    spread = np.empty(len(known), dtype=labels.dtype)
+    spread[known] = labels
+    return without_gaps(spread, known)
+
+
+def _texts(path: Path, values: Any) -> np.ndarray:
+    return text_array_of_blocks(lambda: ([str(one) for one in block] for block in in_blocks(values)), path)
 
 
 def _check_complete(table: Table, column: int, what: str) -> None:

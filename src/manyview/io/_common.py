@@ -41,6 +41,10 @@ class Options:
     max_bytes: int = 2**36
     known_ids: np.ndarray | None = None
     """For a file of classes: the ids of the views, as sorted numbers."""
+    left_out: frozenset[str] = frozenset()
+    """Columns that are no features, because the caller named them as labels."""
+    chosen: str = ""
+    """What follows the path of a file of labels: ``:COLUMN``, ``@ID`` or both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Part:
     ids: np.ndarray | None = None
     labels: np.ndarray | None = None
     columns: tuple[str, ...] = ()
+    label_name: str = ""
+    """The column of the labels, if they have one."""
     present: np.ndarray | None = None
     """After an outer join: which samples the file has. None: all."""
     id_name: str | None = None
@@ -146,6 +152,20 @@ def text_array_of_blocks(
         array[start : start + len(block)] = block
         start += len(block)
     return array
+
+
+def without_gaps(labels: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return labels with None for the samples that have none; as they are if all have one."""
+    if known.all():
+        return labels
+    found = np.full(len(labels), None, dtype=object)
+    found[known] = labels[known].tolist()  # as objects of Python, whose names are those of the file
+    return found
+
+
+def some(ids: Sequence[str]) -> str:
+    """A few ids for an error."""
+    return ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
 
 
 def is_matrix(value: Any) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Part
+from manyview.io._common import Part, some, without_gaps
 from manyview.views.joins import holds, spread, unite_ids
 
 
@@ -56,32 +57,31 @@ def matched_by(parts: Sequence[Part]) -> str | None:
     return f"id {shown}"
 
 
-def agreed_labels(parts: Sequence[Part], ids: np.ndarray | None) -> np.ndarray | None:
-    """The labels of the samples, from all parts that have some; where two know a sample, they must agree."""
+def agreed_labels(parts: Sequence[Part]) -> np.ndarray | None:
+    """The labels of the samples, from all parts that have some, None for samples without.
+
+    Where two parts know the label of a sample, they must agree.
+    """
     labelled = [part for part in parts if part.labels is not None]
     if not labelled:
         return None
-    labels, known = np.asarray(labelled[0].labels), _has(labelled[0])
+    labels, known = np.asarray(labelled[0].labels), _labelled(labelled[0])
     for part in labelled[1:]:
-        more, both = np.asarray(part.labels), known & _has(part)
+        more, both = np.asarray(part.labels), known & _labelled(part)
         if not np.array_equal(more[both], labels[both]):
             raise FileFormatError(
                 f"{part.source}: its labels differ from those in {labelled[0].source}. "
                 "Pass labels= with the file of the right ones."
             )
         labels = np.where(known, labels, more)
-        known = known | _has(part)
-    if ids is not None and not known.all():
-        sources = ", ".join(part.source for part in labelled)
-        raise FileFormatError(
-            f"{sources}: {(~known).sum()} of the {len(known)} samples have no label "
-            f"({_some(ids[~known].tolist())}). Complete the labels, or read the views without them."
-        )
-    return labels
+        known = known | _labelled(part)
+    return without_gaps(labels, known)
 
 
-def _has(part: Part) -> np.ndarray:
-    return np.ones(part.n_rows, dtype=bool) if part.present is None else part.present
+def _labelled(part: Part) -> np.ndarray:
+    """Which samples have a label in this part."""
+    known = ~pandas.isna(np.asarray(part.labels))
+    return known if part.present is None else known & part.present
 
 
 def _outer(parts: Sequence[Part]) -> tuple[list[Part], np.ndarray]:
@@ -133,18 +133,14 @@ def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: di
     extra = [id_ for id_ in found if id_ not in expected]
     told = []
     if missing:
-        told.append(f"{len(missing)} of the {len(expected)} ids in {first.source} are missing ({_some(missing)})")
+        told.append(f"{len(missing)} of the {len(expected)} ids in {first.source} are missing ({some(missing)})")
     if extra:
-        told.append(f"{len(extra)} ids are not in {first.source} ({_some(extra)})")
+        told.append(f"{len(extra)} ids are not in {first.source} ({some(extra)})")
     if told:
         raise FileFormatError(
             f"{part.source}: {'; '.join(told)}. Pass join='inner' to keep the samples that are in all files, or "
             "join='outer' to keep all, some without all views."
         )
-
-
-def _some(ids: list[str]) -> str:
-    return ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
 
 
 def _take(part: Part, rows: np.ndarray) -> Part:

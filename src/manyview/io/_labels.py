@@ -170,8 +170,12 @@ def _whole_numbers(values: np.ndarray) -> np.ndarray | None:
     """Classes that MATLAB stored as double; a vector with fractions or gaps holds no classes."""
     if values.dtype.kind != "f":
         return values
-    whole = np.isfinite(values).all() and (values == np.round(values)).all() and (np.abs(values) < 2**53).all()
-    return values.astype(np.int64) if whole else None
+    return values.astype(np.int64) if is_whole(values) else None
+
+
+def is_whole(values: np.ndarray) -> bool:
+    """Whether all numbers are whole, and can be told from their neighbours."""
+    return bool(np.isfinite(values).all() and (values == np.round(values)).all() and (np.abs(values) < 2**53).all())
 
 
 def _labels_from_one_hot(value: np.ndarray) -> np.ndarray | None:

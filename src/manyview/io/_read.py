@@ -21,6 +21,7 @@ from manyview._utils.formats import (
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError
+from manyview.io._annotations import LabelSource, LabelsPath, annotate
 from manyview.io._columns import read_table, read_table_labels, settle
 from manyview.io._common import Options, Part
 from manyview.io._ids import key_numbers
@@ -59,7 +60,7 @@ def read_views(
     names: Sequence[str] | None = None,
     id_column: str | Sequence[str] | Literal[False] | None = None,
     label_column: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
+    labels: LabelsPath | Sequence[LabelsPath] | None = None,
     header: bool | None = None,
     join: Literal["exact", "inner", "outer"] = "exact",
     max_bytes: int | None = None,
@@ -99,9 +100,13 @@ def read_views(
     label_column : str, optional
         In tables: the column with the classes. By default one called ``label``, ``class`` or
         ``ground_truth``.
-    labels : path, optional
+    labels : path, or sequence of paths, optional
         A file with the classes (a table or ``.npy`` as above, or ``.txt`` with one class per line), used instead of
-        labels found elsewhere.
+        labels found elsewhere. ``"clinical.csv:subtype"`` names a column of it, ``"clinical.csv:subtype@barcode"``
+        also the column with the ids, if it is called otherwise than in the views. Of several, the first are the
+        ``labels``, and all are in ``metadata``. Labels annotate the samples of the views and neither add nor drop
+        any: those without one have the label None, and what is known of other samples is left out. Where neither the
+        views nor the labels have ids, they are matched by position, and there must be equally many.
     header : bool, optional
         Whether tables of text begin with the names of the columns. By default they do; only a first line
         of numbers (other than 0, 1, 2, ...) is an error, because it could also be a sample.
@@ -109,8 +114,8 @@ def read_views(
         If all files have ids, samples are joined on them, in the order of the first file. ``"exact"``: every
         file must have the same ids. ``"inner"``: keep the samples that are in all files. ``"outer"``: keep those
         that are in some file with a view, new ones after those of the files before; ``present`` says which views
-        each has, and where there are labels, each must have one. If no file has ids, rows are matched by position, and
-        there must be equally many; ``views.reading.matched_by`` says which of the two was done.
+        each has. If no file has ids, rows are matched by position, and there must be equally many;
+        ``views.reading.matched_by`` says which of the two was done.
     max_bytes : int, optional
         Files that would take more memory, compressed ones also once they are unfolded, are refused before they take
         it. Default: the memory of the machine.
@@ -151,24 +156,30 @@ def read_views(
         header=header,
         max_bytes=physical_memory() if max_bytes is None else max_bytes,
     )
-    files, file_names, labels_file = _files(path, None if labels is None else Path(labels))
+    files, file_names, sources = _files(path, _label_sources(labels))
+    # A column that is named as a label is no feature. Numbers are what columns without a name are called.
+    named = (source.columns(())[0] for source in sources if source.chosen.startswith(":"))
+    options = replace(options, left_out=frozenset(name for name in named if name and not name.isdecimal()))
     parts = [read_file(file, READERS, options) for file in files]
-    parts = settle(parts, options, None if labels_file is None else _labels_table(labels_file, options))
-    if labels_file is not None:
-        parts.append(read_file(labels_file, LABEL_READERS, replace(options, known_ids=_known_ids(parts))))
-        _check_label_ids(parts, options)
-    elif label_column is not None and all(part.labels is None for part in parts):
+    parts = settle(parts, options, _labels_table(sources, options))
+    annotations = [_read_labels(source, replace(options, known_ids=_known_ids(parts))) for source in sources]
+    if not sources and label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
     reading = Reading(matched_by=matched_by(parts))
     parts, ids = joined(parts, join)
+    arrays = tuple(array for part in parts for array in part.arrays)
+    known, metadata = agreed_labels(parts) if not sources else None, None
+    if sources:
+        known, metadata = annotate(annotations, ids, arrays[0].shape[0])
     return Views(
-        arrays=tuple(array for part in parts for array in part.arrays),
+        arrays=arrays,
         names=tuple(names) if names is not None else _view_names(parts, file_names),
         sample_ids=ids,
-        labels=agreed_labels(parts if labels_file is None else parts[-1:], ids),
+        labels=known,
         present=_present(parts),
         feature_names=tuple(part.feature_names for part in parts for _ in part.arrays),
+        metadata=metadata,
         reading=reading,
     )
 
@@ -183,10 +194,11 @@ def _id_names(id_column: object) -> tuple[str, ...] | Literal[False] | None:
     return tuple(id_column) or None
 
 
-def _labels_table(path: Path, options: Options) -> Table | None:
-    """The file of classes, if it is a table, to see what of the views recurs in it."""
-    extension = extension_of(path, LABEL_READERS)
-    if extension is None or LABEL_READERS[extension] is not read_table_labels or not path.is_file():
+def _labels_table(sources: Sequence[LabelSource], options: Options) -> Table | None:
+    """The first file of labels, if it is a table, to see what of the views recurs in it."""
+    path = sources[0].path if sources else None
+    extension = None if path is None else extension_of(path, LABEL_READERS)
+    if path is None or extension is None or LABEL_READERS[extension] is not read_table_labels or not path.is_file():
         return None
     return load_table(path, options) if path.stat().st_size else None
 
@@ -197,19 +209,23 @@ def _known_ids(parts: Sequence[Part]) -> np.ndarray | None:
     return None if ids is None else key_numbers(ids.tolist())
 
 
-def _check_label_ids(parts: Sequence[Part], options: Options) -> None:
-    """Classes with ids are not matched by position unless the caller says so."""
-    *views, labels = parts
-    if labels.ids is not None and options.id_column is not False and all(part.ids is None for part in views):
+def _label_sources(labels: LabelsPath | Sequence[LabelsPath] | None) -> list[LabelSource]:
+    given = [] if labels is None else [labels] if isinstance(labels, str | os.PathLike) else list(labels)
+    return [LabelSource.parse(one) for one in given]
+
+
+def _read_labels(source: LabelSource, options: Options) -> Part:
+    """Read one column of labels."""
+    extension = extension_of(source.path, LABEL_READERS)
+    if source.chosen and extension is not None and LABEL_READERS[extension] is not read_table_labels:
         raise FileFormatError(
-            f"{labels.source}: column {labels.id_name!r} may hold the ids of the samples, but "
-            f"{', '.join(part.source for part in views)} {'has' if len(views) == 1 else 'have'} none, so rows could "
-            "only be matched by position. Pass id_column=False if row i is the same sample in every file."
+            f"{source.path}: has no columns with names, so {source.chosen!r} cannot be one. Pass the file alone."
         )
+    return read_file(source.path, LABEL_READERS, replace(options, chosen=source.chosen))
 
 
-def _files(path: object, labels: Path | None) -> tuple[list[Path], list[str] | None, Path | None]:
-    """Return the files to read, the names given to them if any, and the file of labels if any."""
+def _files(path: object, labels: list[LabelSource]) -> tuple[list[Path], list[str] | None, list[LabelSource]]:
+    """Return the files to read, the names given to them if any, and the files of labels."""
     if isinstance(path, Mapping):
         names, files = [str(name) for name in path], [Path(file) for file in path.values()]
     elif isinstance(path, str | os.PathLike):
@@ -227,10 +243,10 @@ def _files(path: object, labels: Path | None) -> tuple[list[Path], list[str] | N
     return files, names, labels
 
 
-def _files_in(folder: Path, labels: Path | None) -> tuple[list[Path], Path | None]:
+def _files_in(folder: Path, labels: list[LabelSource]) -> tuple[list[Path], list[LabelSource]]:
     visible = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     data = [file for file in visible if extension_of(file, READERS) is not None and not _is_text_beside(file)]
-    if labels is None:
+    if not labels:
         could = [file for file in data if extension_of(file, LABEL_READERS)]
         named = [file for file in could if is_label_key(name_without_extension(file))]
         if len(named) > 1:
@@ -239,8 +255,9 @@ def _files_in(folder: Path, labels: Path | None) -> tuple[list[Path], Path | Non
                 f"{', '.join(file.name for file in named)}. "
                 "Pass labels= to choose."
             )
-        labels = named[0] if named else None
-    files = [file for file in data if labels is None or file.resolve() != labels.resolve()]
+        labels = [LabelSource(file) for file in named]
+    others = {source.path.resolve() for source in labels}
+    files = [file for file in data if file.resolve() not in others]
     if not files:
         found = ", ".join(file.name for file in visible[:8]) or "no files"
         raise FileFormatError(

@@ -165,6 +165,26 @@ def _encode(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     return values[order], rank[codes]
 
 
+def known_codes(labels: Any) -> np.ndarray | None:
+    """Return classes as numbers in the order of their names, -1 for samples without; None if there are none at all.
+
+    Examples
+    --------
+    >>> from manyview.metrics.table import known_codes
+    >>> known_codes(["ox", None, "cat"])
+    array([ 1, -1,  0])
+    """
+    if labels is None:
+        return None
+    array = np.asarray(labels)
+    known = ~_missing(array)
+    if not known.any():
+        return None
+    codes = np.full(len(array), -1)
+    codes[known] = _encode(array[known], "labels")[1]
+    return codes
+
+
 def in_blocks(labels: np.ndarray) -> bool:
     """Whether every class is one block of rows: a file that is sorted by class, in whatever order of the classes.
 

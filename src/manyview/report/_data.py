@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 
 from manyview._utils.text import plain
-from manyview.metrics import contingency
-from manyview.metrics.table import in_blocks
+from manyview.metrics.table import in_blocks, known_codes
 from manyview.views import Views
 from manyview.views.fingerprint import fingerprint
 
@@ -59,26 +57,33 @@ def describe_data(
         "matched_by": None if views.reading is None else views.reading.matched_by,
         "transposed": [] if views.reading is None else list(views.reading.transposed),
         "n_classes": None if known is None else len(np.unique(known)),
+        "n_labelled": None if known is None else len(known),
         "sorted_by_class": None if known is None else in_blocks(known),
     }
 
 
 def class_codes(views: Views) -> np.ndarray | None:
     """Known classes as numbers in the order of their names, -1 for samples without; None if there are none at all."""
-    if views.labels is None:
-        return None
-    has_class = ~pandas.isna(views.labels)
-    if not has_class.any():
-        return None
-    codes = np.full(views.n_samples, -1)
-    known = views.labels[has_class]
-    codes[has_class] = contingency(known, known).class_codes
-    return codes
+    return known_codes(views.labels)
 
 
 def row_order(data: Mapping[str, Any]) -> str:
     """How the rows are ordered, as far as it is known from what :func:`describe_data` says."""
     return "rows as given, sorted by class" if data["sorted_by_class"] else "rows as given"
+
+
+def scored_samples(data: Mapping[str, Any]) -> str:
+    """Say on how many samples scores are computed, if that is not all.
+
+    Examples
+    --------
+    >>> scored_samples({"n_samples": 100, "n_labelled": 98}), scored_samples({"n_samples": 100, "n_labelled": 100})
+    ('scores on 98 of 100 samples that have a label', '')
+    """
+    labelled, samples = data["n_labelled"], data["n_samples"]
+    if labelled is None or labelled == samples:
+        return ""
+    return f"scores on {labelled:,} of {samples:,} samples that have a label"
 
 
 def title_end(data: Mapping[str, Any]) -> str:

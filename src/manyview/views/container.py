@@ -56,7 +56,7 @@ class Views:
     sample_ids : array-like of shape (n_samples,), optional
         What each row is called.
     labels : array-like of shape (n_samples,), optional
-        Known classes, for scoring. No estimator looks at them.
+        Known classes, for scoring. No estimator looks at them. Samples without one have None or NaN.
     present : array-like of bool, shape (n_samples, n_views), optional
         Which views each sample has; at least one. The values of a row that is not there are never looked at. None, also
         if every sample has every view: nothing is missing.
@@ -245,7 +245,7 @@ class Views:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{shortened(name)}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
-        classes = "" if self.labels is None else f"; {len(np.unique(self.labels))} classes"
+        classes = "" if self.labels is None else f"; {_n_classes(self.labels)} classes"
         missing = "" if self.present is None else f"; {1 - self.present.mean():.0%} missing"
         return f"Views({self.n_samples} samples; {sizes}{classes}{missing})"
 
@@ -270,6 +270,18 @@ class Views:
     def shuffled(self, random_state: int | np.random.RandomState | None = None) -> Views:
         """Return the same samples in a random order, the only order an honest score is measured in."""
         return self.take(check_random_state(random_state).permutation(self.n_samples))
+
+
+def _n_classes(labels: np.ndarray) -> int:
+    """Number of different labels; missing ones (NaN, None) are none."""
+    if labels.dtype.kind == "O":
+        return len({label for label in labels.tolist() if not _is_missing(label)})
+    return len(np.unique(labels[~np.isnan(labels)] if labels.dtype.kind == "f" else labels))
+
+
+def _is_missing(label: Any) -> bool:
+    # NaN differs from itself; pandas' NA refuses to say whether it does.
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
 def check_any_view(present: np.ndarray, sample_ids: np.ndarray | None, first_row: int = 0) -> None:

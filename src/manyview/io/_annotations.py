@@ -1,0 +1,135 @@
+"""Classes and other facts about the samples, from files of their own: ``FILE``, ``FILE:COLUMN`` or ``FILE:COLUMN@ID``.
+
+They annotate the samples of the views. They never add or drop a sample, and never change their order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from manyview._utils.formats import LABEL_FILES, extension_of, name_without_extension
+from manyview.exceptions import FileFormatError
+from manyview.io._common import Part, some, without_gaps
+
+LabelsPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class LabelSource:
+    """A file of labels as the caller gave it: its path, and what follows, such as ``:subtype@barcode``."""
+
+    path: Path
+    chosen: str = ""
+
+    @classmethod
+    def parse(cls, given: LabelsPath) -> LabelSource:
+        """Cut a text into a path and what follows it. A file that exists is never cut, whatever is in its name."""
+        text = os.fspath(given)
+        if Path(text).exists():
+            return cls(Path(text))
+        ends = [i for i, character in enumerate(text) if character in ":@"]
+        found = next((end for end in reversed(ends) if Path(text[:end]).is_file()), None)
+        if found is None:  # an error is going to name the file; the colon of C:\\data is not its end
+            found = next((end for end in ends if extension_of(Path(text[:end]), LABEL_FILES)), len(text))
+        path, chosen = Path(text[:found]), text[found:]
+        if chosen in (":", "@"):
+            raise ValueError(f"labels: expected a column after {chosen!r}, got {text!r}.")
+        return cls(path, chosen)
+
+    @property
+    def id_column(self) -> str | None:
+        """What follows the last ``@``."""
+        _, mark, name = self.chosen.rpartition("@")
+        return name if mark and name else None
+
+    def columns(self, names: Sequence[str]) -> tuple[str | None, str | None]:
+        """Return the columns of the classes and of the ids that are named; a column may itself have an ``@``."""
+        if self.chosen.startswith(":") and self.chosen[1:] in names:
+            return self.chosen[1:], None
+        column, mark, id_column = self.chosen.removeprefix(":").rpartition("@")
+        return (column or None, id_column or None) if mark else (id_column or None, None)
+
+
+def annotate(parts: Sequence[Part], ids: np.ndarray | None, n_samples: int) -> tuple[np.ndarray, pandas.DataFrame]:
+    """Return the first column of labels, and all of them as a data frame, one row per sample.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        One per column.
+    ids : ndarray of str, shape (n_samples,), or None
+        Those of the samples.
+    n_samples : int
+    """
+    columns = [_matched(part, ids, n_samples) for part in parts]
+    frame = pandas.DataFrame(dict(zip(_names(parts), columns, strict=True)), index=ids)
+    for name in frame.select_dtypes(object):
+        frame[name] = frame[name].convert_dtypes()  # whole numbers with gaps stay whole
+    return columns[0], frame
+
+
+def _matched(part: Part, ids: np.ndarray | None, n_samples: int) -> np.ndarray:
+    """Return the labels in the order of the samples, None for those without."""
+    labels = np.asarray(part.labels)
+    if part.ids is not None and ids is not None:
+        rows = {id_: row for row, id_ in enumerate(part.ids.tolist())}
+        found = np.array([rows.get(id_, -1) for id_ in ids.tolist()], dtype=np.intp)
+        if (found < 0).all():
+            raise FileFormatError(
+                f"{part.source}: its ids and those of the views have nothing in common. Ids here: "
+                f"{some(part.ids.tolist())}; there: {some(ids.tolist())}. If another column holds the ids, "
+                f"name it after an @: labels='{part.source}:{part.label_name}@COLUMN'."
+            )
+        labels = without_gaps(labels[found], found >= 0)
+    else:
+        _check_positions(part, ids, n_samples)
+    if pandas.isna(labels).all():
+        raise FileFormatError(
+            f"{part.source}: column {part.label_name!r} is empty for all {n_samples} samples of the views. "
+            "Choose another column, or leave these labels out."
+        )
+    return labels
+
+
+def _check_positions(part: Part, ids: np.ndarray | None, n_samples: int) -> None:
+    """Refuse labels that cannot be matched by position: ids on one side only, or other numbers of rows."""
+    if part.ids is not None and not _is_counted(part.ids):
+        raise FileFormatError(
+            f"{part.source}: has ids ({some(part.ids.tolist())}), but the views have none to match them with. Pass "
+            "id_column= if a column of the views holds them; or, if the rows are in the same order, labels without ids."
+        )
+    if ids is not None and not _is_counted(ids):
+        raise FileFormatError(
+            f"{part.source}: has no ids, but the views have ({some(ids.tolist())}). Add a column with the ids to the "
+            f"labels; if there is one, name it after an @: labels='{part.source}:{part.label_name or 'COLUMN'}@COLUMN'."
+        )
+    if part.n_rows != n_samples:
+        raise FileFormatError(
+            f"{part.source}: {part.n_rows} labels, but the views have {n_samples} samples. Without ids, labels are "
+            "matched by position, so there must be equally many."
+        )
+
+
+def _is_counted(ids: np.ndarray) -> bool:
+    """Whether ids are nothing but the numbers of the rows, as pandas and R write them."""
+    return any(np.array_equal(ids, np.arange(start, start + len(ids)).astype(str)) for start in (0, 1))
+
+
+def _names(parts: Sequence[Part]) -> list[str]:
+    """What the columns are called; those of equal names, with the names of their files."""
+    names = [part.label_name or name_without_extension(Path(part.source)) for part in parts]
+    often = Counter(names)
+    full = [
+        f"{name_without_extension(Path(part.source))}:{name}" if often[name] > 1 else name
+        for part, name in zip(parts, names, strict=True)
+    ]
+    if repeated := [name for name, count in Counter(full).items() if count > 1]:
+        raise FileFormatError(f"labels: {repeated[0]!r} is named more than once. Name every column once.")
+    return full
