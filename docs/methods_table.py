@@ -64,6 +64,7 @@ SITUATIONS: dict[str, Callable[[Method], bool]] = {
     "how sure it is of each sample": lambda m: hasattr(m.estimator, "predict_confidence"),
     "words and counts: looks at a view and chooses its scaling": lambda m: default(m, "scaling") == "auto",
     'words and counts: takes `scaling="counts"`': lambda m: default(m, "scaling") is not None,
+    'columns in different units: takes `scaling="standardized"`': lambda m: default(m, "scaling") is not None,
     "the answer must not follow from the order of the rows": lambda m: not m.facts.order_dependent,
     "no k-means anywhere": lambda m: not m.facts.uses_kmeans,
     "a single view": lambda m: m.estimator.min_views == 1,
