@@ -66,6 +66,10 @@ class ClusterCountWarning(UserWarning):
     """The number of clusters was to be found, but the evidence for the one that was taken is weak."""
 
 
+class OrientationWarning(UserWarning):
+    """A file had features in rows and was transposed without being told; the text names it."""
+
+
 class ReducedNeighborsWarning(UserWarning):
     """There are too few anchors or other samples for ``n_neighbors``; a smaller number was used."""
 

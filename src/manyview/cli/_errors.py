@@ -40,6 +40,12 @@ class Program(TyperGroup):
 
     debug = False
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; ``--transpose`` may come without a file, which the parser of options does not know."""
+        ends = [*args[1:], "-"]
+        bare = [word == "--transpose" and following.startswith("-") for word, following in zip(args, ends, strict=True)]
+        return super().parse_args(ctx, [f"{word}=*" if alone else word for word, alone in zip(args, bare, strict=True)])
+
     def invoke(self, ctx: Any) -> Any:
         """Note whether tracebacks are wanted, then run the command; warnings are one line, like errors."""
         self.debug = bool(ctx.params.get("debug"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,11 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from manyview._utils.formats import VIEW_FILES, in_words, name_without_extension
+from manyview.exceptions import OrientationWarning
 
 if TYPE_CHECKING:
     from manyview.views import Views
 
 _PANEL = "Reading files"
+
+ALL_FILES = "*"
+"""What ``--transpose`` without a file stands for."""
 
 
 class Join(StrEnum):
@@ -23,6 +28,13 @@ class Join(StrEnum):
     EXACT = "exact"
     INNER = "inner"
     OUTER = "outer"
+
+
+class MatchIds(StrEnum):
+    """Which ids are the same."""
+
+    EXACT = "exact"
+    LOOSE = "loose"
 
 
 @dataclass(frozen=True)
@@ -102,6 +114,26 @@ class Source:
             rich_help_panel=_PANEL,
         ),
     ] = False
+    transpose: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--transpose",
+            metavar="[FILE]",
+            help="Features are in rows: in all files, or in FILE; may be repeated. Default: if names leave no doubt.",
+            show_default=False,
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    no_transpose: Annotated[
+        bool, typer.Option("--no-transpose", help="Samples are in rows in all files.", rich_help_panel=_PANEL)
+    ] = False
+    match_ids: Annotated[
+        MatchIds,
+        typer.Option(
+            help="Whether ids that differ only in '.', '_' and '-' or a '-1' at the end are the same (loose).",
+            rich_help_panel=_PANEL,
+        ),
+    ] = MatchIds.EXACT
 
     @property
     def _id_names(self) -> list[str]:
@@ -114,6 +146,8 @@ class Source:
         keys, ids = _split(self.views_key), self._id_names
         if ids and self.no_id:
             raise typer.BadParameter("either --id or --no-id, not both.", param_hint="--no-id")
+        if self.transpose and self.no_transpose:
+            raise typer.BadParameter("either --transpose or --no-transpose, not both.", param_hint="--no-transpose")
         chosen = {
             "id_column": False if self.no_id else ids[0] if len(ids) == 1 else ids or None,
             "labels": (labels[0] if len(labels) == 1 else labels) or None,
@@ -123,6 +157,8 @@ class Source:
             "views_key": keys[0] if keys is not None and len(keys) == 1 else keys,
             "labels_key": self.labels_key,
             "header": self.header,
+            "match_ids": str(self.match_ids),
+            "transpose": False if self.no_transpose else ALL_FILES in (self.transpose or ()) or self.transpose or None,
         }
         return {name: value for name, value in chosen.items() if value is not None and value != "exact"}
 
@@ -165,7 +201,9 @@ class Source:
         from manyview.views.wide import cut_table
 
         sizes = self.sizes
-        views = read_views(self.path, **self.options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OrientationWarning)  # the commands print views.reading
+            views = read_views(self.path, **self.options)
         return views if sizes is None else cut_table(views, sizes)
 
     @property
@@ -178,12 +216,15 @@ class Source:
             "--views-key": self.views_key,
             "--labels-key": self.labels_key,
             "--view-sizes": self.view_sizes,
+            "--match-ids": None if self.match_ids is MatchIds.EXACT else str(self.match_ids),
         }
         words = [word for option, value in given.items() if value is not None for word in (option, value)]
         words += [word for value in self.labels or [] for word in ("--labels", value)]
         ids = [word for name in self._id_names for word in ("--id", name)] + (["--no-id"] if self.no_id else [])
         header = [] if self.header is None else ["--header" if self.header else "--no-header"]
-        return [*(str(file) for file in self.files), *ids, *words, *header]
+        turned = [word for file in self.transpose or () for word in ("--transpose", file)]
+        turned = ["--transpose"] if ALL_FILES in turned else turned + (["--no-transpose"] if self.no_transpose else [])
+        return [*(str(file) for file in self.files), *ids, *words, *header, *turned]
 
 
 def _split(text: str | None) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from manyview.datasets import (
     make_multiview,
 )
 from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST_FILE
-from manyview.exceptions import DatasetError
+from manyview.exceptions import DatasetError, OrientationWarning
 from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views
 from manyview.metrics.table import in_blocks, known_codes
@@ -66,7 +67,9 @@ def _load_all(source: Mapping[str, Any]) -> Views:
     if "load" in source:
         return LOADERS[source["load"]]()
     if "read" in source:
-        views = read_views(source["read"], **source.get("options", {}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OrientationWarning)  # said once, where the command was given
+            views = read_views(source["read"], **source.get("options", {}))
         return cut_table(views, source["view_sizes"]) if "view_sizes" in source else views
     return fetch_dataset(source["fetch"], download_if_missing=False)
 

@@ -70,7 +70,7 @@ def annotate(parts: Sequence[Part], ids: np.ndarray | None, n_samples: int) -> t
     """
     columns = [_matched(part, ids, n_samples) for part in parts]
     frame = pandas.DataFrame(dict(zip(_names(parts), columns, strict=True)), index=ids)
-    for name in frame.select_dtypes(object):
+    for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
         frame[name] = frame[name].convert_dtypes()  # whole numbers with gaps stay whole
     return columns[0], frame
 

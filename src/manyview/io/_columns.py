@@ -13,7 +13,7 @@ from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
 from manyview.io._annotations import LabelSource
 from manyview.io._common import Options, Part, text_array_of_blocks, without_gaps
-from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, row_numbers
+from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, key_numbers, row_numbers
 from manyview.io._labels import is_whole
 from manyview.io._tables import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import plain_key
@@ -37,8 +37,9 @@ def settle(parts: Sequence[Part], options: Options, labels: Table | None = None)
     """
     settled = list(parts)
     at = [i for i, part in enumerate(parts) if part.table is not None]
-    others = [part.source for part in parts if part.table is None]
-    ids = choose_ids([parts[i].table for i in at], options, labels=labels, others=others)
+    others = [part.source for part in parts if part.table is None and part.ids is None]
+    known = next((key_numbers(part.ids.tolist()) for part in parts if part.ids is not None), None)
+    ids = choose_ids([parts[i].table for i in at], options, labels=labels, others=others, known=known)
     del parts
     for i, id_at in zip(at, ids, strict=True):  # in place, so that each table is gone when its numbers are there
         settled[i] = _settled(settled[i], id_at, options)

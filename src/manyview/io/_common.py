@@ -39,6 +39,7 @@ class Options:
     label_column: str | None = None
     header: bool | None = None
     max_bytes: int = 2**36
+    transpose: tuple[str, ...] | bool | None = None
     known_ids: np.ndarray | None = None
     """For a file of classes: the ids of the views, as sorted numbers."""
     left_out: frozenset[str] = frozenset()

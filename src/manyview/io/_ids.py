@@ -6,6 +6,7 @@ besides that is left to ``_columns.py``, bringing the samples together to ``_joi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,11 @@ class Column:
         return key_numbers(str(one) for block in in_blocks(values) for one in block)
 
     @property
+    def texts(self) -> list[str]:
+        """All values as text."""
+        return [str(one) for block in in_blocks(self.table.frame[self.at]) for one in block]
+
+    @property
     def described(self) -> str:
         """What is told of it, to those who have to say what it is."""
         return f"{self.name!r} of {self.table.path}"
@@ -88,13 +94,29 @@ def key_numbers(texts: Iterable[str]) -> np.ndarray:
     return np.unique(np.fromiter(map(hash, texts), dtype=np.int64))
 
 
+def loosened(text: str) -> str:
+    """An id without what programs change in it: ``.``, ``_`` and ``-`` are the same, and a ``-1`` at the end goes.
+
+    Examples
+    --------
+    >>> loosened("AAAC.1"), loosened("AAAC-1"), loosened("TCGA.02.0001"), loosened("mouse_11")
+    ('AAAC', 'AAAC', 'TCGA-02-0001', 'mouse-11')
+    """
+    return re.sub(r"-1$", "", re.sub(r"[._\s-]+", "-", text))
+
+
 def share_in_common(one: np.ndarray, other: np.ndarray) -> float:
     """Share of the smaller of two sorted sets that is in the other one, too."""
     return len(np.intersect1d(one, other, assume_unique=True)) / max(min(len(one), len(other)), 1)
 
 
 def choose_ids(
-    tables: Sequence[Table], options: Options, *, labels: Table | None = None, others: Sequence[object] = ()
+    tables: Sequence[Table],
+    options: Options,
+    *,
+    labels: Table | None = None,
+    others: Sequence[object] = (),
+    known: np.ndarray | None = None,
 ) -> list[int | None]:
     """Return the column with the ids for each table of features, None for all if rows are matched by position.
 
@@ -108,6 +130,8 @@ def choose_ids(
         A table of classes: what recurs in it is the more likely an id.
     others : sequence of path
         Files with views that cannot have ids, such as ``.npy``.
+    known : ndarray, optional
+        Ids of files with features in rows, which stand in their first lines, as sorted numbers.
 
     Raises
     ------
@@ -116,10 +140,20 @@ def choose_ids(
     """
     if options.id_column:
         return [named_column(table, options.id_column) for table in tables]
-    found = [_candidates(table, options.label_column) for table in tables]
+    found = [id_candidates(table, options.label_column) for table in tables]
     if options.id_column is False:
         return [next((one.at for one in own if one.is_text or one.is_row_number), None) for own in found]
-    found = _plausible(found, [] if labels is None else _candidates(labels, options.label_column))
+    found = _plausible(found, [] if labels is None else id_candidates(labels, options.label_column))
+    if known is not None:
+        found = [
+            [one for one in own if share_in_common(one.keys, known) >= _LARGELY] or [one for one in own if one.is_text]
+            for own in found
+        ]
+        if tables and all(found) and not others:
+            return [own[0].at for own in found]
+        if others or tables:
+            without = [table.path for table, own in zip(tables, found, strict=True) if not own]
+            raise FileFormatError(_why_only_by_position([*without, *others]))
     if not any(found):
         return [None] * len(tables)
     if not all(found) or others:
@@ -151,7 +185,7 @@ def find_label_ids(table: Table, options: Options) -> int | None:
     """The column of a table of classes with the ids: by its name, or by the ids of the views that recur in it."""
     if options.id_column and any(name in table.names for name in options.id_column):
         return named_column(table, options.id_column)
-    columns = [one for one in _candidates(table, options.label_column) if len(table.names) > 1]
+    columns = [one for one in id_candidates(table, options.label_column) if len(table.names) > 1]
     if options.known_ids is not None:
         shares = {one.at: share_in_common(one.keys, options.known_ids) for one in columns}
         best = max(shares, key=lambda at: shares[at], default=0)
@@ -163,7 +197,7 @@ def find_label_ids(table: Table, options: Options) -> int | None:
     return first[0].at if first else None
 
 
-def _candidates(table: Table, label_column: str | None) -> list[Column]:
+def id_candidates(table: Table, label_column: str | None) -> list[Column]:
     """Columns whose values differ from sample to sample, and a first one that is named like an id."""
     if len(table.names) < 2:
         return []
@@ -278,7 +312,7 @@ def _in_labels(found: Sequence[list[Column]], labels: Table | None, options: Opt
     """For one file with views: the column that the file of classes has under the same name, too."""
     if len(found) > 1 or labels is None:
         return None
-    both = _common([found[0], _candidates(labels, options.label_column)])
+    both = _common([found[0], id_candidates(labels, options.label_column)])
     return None if both is None else both[:1]
 
 
@@ -310,6 +344,14 @@ def _question(found: Sequence[list[Column]]) -> str:
             "could be ids or features. Pass id_column= with the column that holds the ids, by its name in each file, "
         )
     return f"{names}: {is_id}id_column=False if these are features and row i is the same sample in every file."
+
+
+def _why_only_by_position(without: Sequence[object]) -> str:
+    return (
+        f"{', '.join(map(str, without))}: no ids, but the other files have some in their first lines, with features in "
+        "rows, so rows could only be matched by position. Pass id_column=False if sample i is the same in every file; "
+        "else give every file ids."
+    )
 
 
 def _why_not_by_position(found: Sequence[list[Column]], tables: Sequence[Table], others: Sequence[object]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas
 
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Part, some, without_gaps
+from manyview.io._ids import loosened
 from manyview.views.joins import holds, spread, unite_ids
 
 
@@ -38,7 +39,8 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
             _check_same_ids(parts[0], lookups[0], part, lookup)
     kept = [id_ for id_ in first.tolist() if all(id_ in lookup for lookup in lookups)]
     if not kept:
-        raise FileFormatError(f"{', '.join(part.source for part in parts)}: no id occurs in all of these files.")
+        sources = ", ".join(part.source for part in parts)
+        raise FileFormatError(f"{sources}: no id occurs in all of these files.{_offer_any(parts)}")
     rows = [np.array([lookup[id_] for id_ in kept]) for lookup in lookups]
     return [_take(part, pick) for part, pick in zip(parts, rows, strict=True)], np.array(kept)
 
@@ -51,10 +53,16 @@ def matched_by(parts: Sequence[Part]) -> str | None:
     if any(part.ids is None for part in views):
         return "position"
     names = dict.fromkeys(part.id_name for part in parts if part.ids is not None)
-    shown = ", ".join(f"`{name}`" for name in names if name) or "(first column)"
+    columns = ", ".join(f"`{name}`" for name in names if name)
+    places = [
+        *([f"id {columns}"] if columns else []),
+        *(["ids in the first column"] if "" in names else []),
+        *(["names in the first line" if columns else "ids in the first line"] if None in names else []),
+    ]
+    shown = " and ".join(places)
     if any(part.ids is None for part in parts):
-        return f"id {shown}, labels by position" if len(views) > 1 else "position"
-    return f"id {shown}"
+        return f"{shown}, labels by position" if len(views) > 1 else "position"
+    return shown
 
 
 def agreed_labels(parts: Sequence[Part]) -> np.ndarray | None:
@@ -91,7 +99,9 @@ def _outer(parts: Sequence[Part]) -> tuple[list[Part], np.ndarray]:
     n = 1 + max(int(own.max()) for own in with_views)
     if len(with_views) > 1 and n == sum(map(len, with_views)):
         sources = ", ".join(part.source for part in parts if part.arrays)
-        raise FileFormatError(f"{sources}: no id occurs in more than one of these files. Are they spelt alike?")
+        raise FileFormatError(
+            f"{sources}: no id occurs in more than one of these files. Are they spelt alike?{_offer_any(parts)}"
+        )
     spread_parts = []
     for part, own in zip(parts, rows, strict=True):
         kept = own < n
@@ -137,10 +147,56 @@ def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: di
     if extra:
         told.append(f"{len(extra)} ids are not in {first.source} ({some(extra)})")
     if told:
-        raise FileFormatError(
-            f"{part.source}: {'; '.join(told)}. Pass join='inner' to keep the samples that are in all files, or "
-            "join='outer' to keep all, some without all views."
+        keep = (
+            " Pass join='inner' to keep the samples that are in all files, or join='outer' to keep all, some without "
+            "all views."
         )
+        raise FileFormatError(f"{part.source}: {'; '.join(told)}.{_offer(expected, found) or keep}")
+
+
+def loosen(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
+    """Return the parts with ids without what programs change in them, and how each id is written where it comes first.
+
+    Raises
+    ------
+    FileFormatError
+        If two samples of a file have the same id then.
+    """
+    written: dict[str, str] = {}
+    loose = []
+    for part in parts:
+        if part.ids is None:
+            loose.append(part)
+            continue
+        own: dict[str, str] = {}
+        for id_ in part.ids.tolist():
+            key = loosened(id_)
+            if key in own:
+                raise FileFormatError(
+                    f"{part.source}: the ids {own[key]!r} and {id_!r} are the same if '.', '_' and '-' are, and a '-1' "
+                    "at the end is left out. Leave out match_ids='loose', and make the ids of all files alike."
+                )
+            own[key] = id_
+        loose.append(replace(part, ids=np.array(list(own))))
+        written = own | written
+    return loose, written
+
+
+def _offer(one: Iterable[str], other: Iterable[str]) -> str:
+    """Say that more ids match if they are loosened, with an example, and how to ask for it; empty if none do."""
+    first, second = ({loosened(id_): id_ for id_ in ids} for ids in (one, other))
+    pairs = [(first[key], second[key]) for key in first if key in second and first[key] != second[key]]
+    if not pairs:
+        return ""
+    return (
+        f" {len(pairs)} of these ids match if '.', '_' and '-' are taken for the same and a '-1' at the end is left "
+        f"out, such as {pairs[0][0]!r} and {pairs[0][1]!r}: pass match_ids='loose' if these are the same samples."
+    )
+
+
+def _offer_any(parts: Sequence[Part]) -> str:
+    offers = (_offer(parts[0].ids.tolist(), part.ids.tolist()) for part in parts[1:])  # type: ignore[union-attr]
+    return next((offer for offer in offers if offer), "")
 
 
 def _take(part: Part, rows: np.ndarray) -> Part:

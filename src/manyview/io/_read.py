@@ -20,16 +20,17 @@ from manyview._utils.formats import (
     uncompressed,
 )
 from manyview._utils.machine import physical_memory
-from manyview.exceptions import FileFormatError
+from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
 from manyview.io._annotations import LabelSource, LabelsPath, annotate
 from manyview.io._columns import read_table, read_table_labels, settle
 from manyview.io._common import Options, Part
 from manyview.io._ids import key_numbers
-from manyview.io._join import agreed_labels, joined, matched_by
+from manyview.io._join import agreed_labels, joined, loosen, matched_by
 from manyview.io._labels import is_label_key, read_text_labels
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
+from manyview.io._orientation import orient
 from manyview.io._tables import Table, load_table
 from manyview.io._variables import plain_key
 from manyview.views import Reading, Views
@@ -63,6 +64,8 @@ def read_views(
     labels: LabelsPath | Sequence[LabelsPath] | None = None,
     header: bool | None = None,
     join: Literal["exact", "inner", "outer"] = "exact",
+    match_ids: Literal["exact", "loose"] = "exact",
+    transpose: bool | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     max_bytes: int | None = None,
 ) -> Views:
     """Read views, and labels and sample ids where there are any, from one file or from several.
@@ -116,6 +119,14 @@ def read_views(
         that are in some file with a view, new ones after those of the files before; ``present`` says which views
         each has. If no file has ids, rows are matched by position, and there must be equally many;
         ``views.reading.matched_by`` says which of the two was done.
+    match_ids : {"exact", "loose"}
+        Whether ids that differ only in ``.``, ``_`` and ``-`` or a ``-1`` at the end, such as the barcodes ``AAAC.1``
+        and ``AAAC-1``, are the same. They are never matched without it.
+    transpose : bool, or name(s) of files or views, optional
+        Whether features are in rows, as in tables of GEO, TCGA and 10x: True for all files, or those that are. By
+        default, this is recognised by names where these leave no doubt, with an :class:`OrientationWarning`: names of
+        samples in other files or in that of ``labels`` stand in the first line, or features such as genes in the first
+        column and samples in the first line. Where they leave some, it is an error. False: samples are in rows.
     max_bytes : int, optional
         Files that would take more memory, compressed ones also once they are unfolded, are refused before they take
         it. Default: the memory of the machine.
@@ -148,12 +159,15 @@ def read_views(
     """
     if join not in ("exact", "inner", "outer"):
         raise ValueError(f"join: expected 'exact', 'inner' or 'outer', got {join!r}.")
+    if match_ids not in ("exact", "loose"):
+        raise ValueError(f"match_ids: expected 'exact' or 'loose', got {match_ids!r}.")
     options = Options(
         views_key=views_key if views_key is None or isinstance(views_key, str) else tuple(views_key),
         labels_key=labels_key,
         id_column=_id_names(id_column),
         label_column=label_column,
         header=header,
+        transpose=_transpose(transpose),
         max_bytes=physical_memory() if max_bytes is None else max_bytes,
     )
     files, file_names, sources = _files(path, _label_sources(labels))
@@ -161,17 +175,35 @@ def read_views(
     named = (source.columns(())[0] for source in sources if source.chosen.startswith(":"))
     options = replace(options, left_out=frozenset(name for name in named if name and not name.isdecimal()))
     parts = [read_file(file, READERS, options) for file in files]
-    parts = settle(parts, options, _labels_table(sources, options))
+    labels_table = _labels_table(sources, options)
+    parts, transposed = orient(
+        parts, options, labels_table, file_names or [name_without_extension(file) for file in files]
+    )
+    if transposed and transpose is None:
+        warn_user(
+            f"features were in rows: transposed {', '.join(transposed)}. Pass transpose=False if each row is a sample.",
+            OrientationWarning,
+        )
+    parts = settle(parts, options, labels_table)
     annotations = [_read_labels(source, replace(options, known_ids=_known_ids(parts))) for source in sources]
     if not sources and label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
-    reading = Reading(matched_by=matched_by(parts))
+    how = matched_by([*parts, *annotations])
+    loosely = ", loosely" if match_ids == "loose" and how not in (None, "position") else ""
+    reading = Reading(None if how is None else how + loosely, transposed)
+    written: dict[str, str] = {}
+    if match_ids == "loose":
+        loose, written = loosen([*parts, *annotations])
+        parts, annotations = loose[: len(parts)], loose[len(parts) :]
     parts, ids = joined(parts, join)
     arrays = tuple(array for part in parts for array in part.arrays)
     known, metadata = agreed_labels(parts) if not sources else None, None
     if sources:
         known, metadata = annotate(annotations, ids, arrays[0].shape[0])
+    if written and ids is not None:
+        ids = np.array([written[id_] for id_ in ids.tolist()])
+        metadata = None if metadata is None else metadata.set_axis(ids)
     return Views(
         arrays=arrays,
         names=tuple(names) if names is not None else _view_names(parts, file_names),
@@ -192,6 +224,16 @@ def _id_names(id_column: object) -> tuple[str, ...] | Literal[False] | None:
     if not isinstance(id_column, Sequence) or not all(isinstance(name, str) for name in id_column):
         raise TypeError(f"id_column: expected a name, several names, False or None, got {id_column!r}.")
     return tuple(id_column) or None
+
+
+def _transpose(transpose: object) -> tuple[str, ...] | bool | None:
+    if transpose is None or isinstance(transpose, bool):
+        return transpose
+    if isinstance(transpose, str | os.PathLike):
+        return (str(transpose),)
+    if not isinstance(transpose, Sequence):
+        raise TypeError(f"transpose: expected True, False, or names of files, got {transpose!r}.")
+    return tuple(map(str, transpose))
 
 
 def _labels_table(sources: Sequence[LabelSource], options: Options) -> Table | None:
