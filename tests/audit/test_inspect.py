@@ -336,7 +336,9 @@ def test_labels_that_cannot_be_meant(labels, text):
 
 def test_labels_of_any_kind():
     labels = np.array(["a", 1, None] * 10, dtype=object)
-    assert dict(inspect_views(Views([A, B], labels=labels)).labels.sizes) == {"a": 10, "1": 10, "None": 10}
+    found = inspect_views(Views([A, B], labels=labels)).labels
+    assert dict(found.sizes) == {"a": 10, "1": 10}
+    assert found.n_missing == 10
 
 
 def test_ids_that_occur_twice():

@@ -83,7 +83,8 @@ def test_json_says_the_same(call, folder, valid):
     found = valid("inspection", result.stdout)
     assert found["files"] == ["all.npz"]
     assert (found["n_samples"], found["has_ids"], found["problems"]) == (60, False, [])
-    assert found["labels"] == {"n_classes": 3, "sizes": [["0", 20], ["1", 20], ["2", 20]], "sorted_by_class": False}
+    sizes = [["0", 20], ["1", 20], ["2", 20]]
+    assert found["labels"] == {"n_classes": 3, "sizes": sizes, "sorted_by_class": False, "n_missing": 0}
     assert found["next"] == "manyview cluster all.npz -k 3"
 
 

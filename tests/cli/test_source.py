@@ -10,6 +10,7 @@ import typer
 from manyview.cli._source import Join, Source
 from manyview.exceptions import ViewsError
 from manyview.io import read_views
+from manyview.io._annotations import LabelSource
 
 
 def test_one_file_is_a_path_and_several_are_a_list():
@@ -41,19 +42,18 @@ def test_options_are_arguments_of_read_views():
         ("classes.csv", "classes.csv", None),
         ("classes.csv:tissue type", "classes.csv", "tissue type"),
         ("a:b.csv:kind", "a:b.csv", "kind"),
-        (":kind", ":kind", None),
-        ("classes.csv:", "classes.csv:", None),
     ],
 )
 def test_labels_may_name_a_column(text, file, column):
-    options = Source([Path("a")], labels=text).options
-    assert (options["labels"], options.get("label_column")) == (file, column)
+    assert Source([Path("a")], labels=[text]).options == {"labels": text}
+    source = LabelSource.parse(text)
+    assert (str(source.path), source.columns(())[0]) == (file, column)
 
 
 def test_a_file_with_a_colon_is_taken_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("odd:name.csv").write_text("label\n1\n")
-    assert Source([Path("a")], labels="odd:name.csv").options == {"labels": "odd:name.csv"}
+    assert LabelSource.parse("odd:name.csv") == LabelSource(Path("odd:name.csv"))
 
 
 def test_one_table_is_cut_into_views(tmp_path):
@@ -75,6 +75,11 @@ def test_views_are_not_cut(tmp_path):
         Source([tmp_path / "two.npz"], view_sizes="two").read()
 
 
+LABELS = ("--labels", "l.csv:x", "--labels", "m.csv")
+
+
 def test_words_ask_for_the_same():
-    given = Source([Path("a.csv"), Path("b c.csv")], id_column="id", labels="l.csv:x", join=Join.INNER, header=True)
-    assert given.words == ["a.csv", "b c.csv", "--id", "id", "--labels", "l.csv:x", "--join", "inner", "--header"]
+    given = Source(
+        [Path("a.csv"), Path("b c.csv")], id_column="id", labels=["l.csv:x", "m.csv"], join=Join.INNER, header=True
+    )
+    assert given.words == ["a.csv", "b c.csv", "--id", "id", "--join", "inner", *LABELS, "--header"]

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from manyview._utils.formats import extension_of
 from manyview.cli._source import Source
 from manyview.datasets import make_multiview
-from manyview.io._read import READERS, _extension
+from manyview.io._read import READERS
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_words_ask_for_the_same():
 
 @pytest.mark.parametrize("ending", [".tsv", ".tsv.gz"])
 def test_glioblastoma(call, data_file, tmp_path, monkeypatch, ending):
-    if _extension(Path(f"a{ending}"), READERS) is None:
+    if extension_of(Path(f"a{ending}"), READERS) is None:
         pytest.skip(f"{ending} cannot be read")
     monkeypatch.chdir(tmp_path)
     for name in ("expression", "mirna"):

@@ -60,10 +60,11 @@ def test_labels_of_samples_without_views_are_left_out(two, put):
     assert found.sample_ids.tolist() == ["q", "r", "s", "t"]
 
 
-def test_a_sample_without_a_label_is_told(two, put):
-    labels = put("labels.csv", "id,what\nt,cat\nq,ox\n")
-    with pytest.raises(FileFormatError, match=r"labels\.csv: 2 of the 4 samples have no label \(r, s\)\. Complete"):
-        read_views(two, labels=labels, join="outer")
+def test_a_sample_without_a_label_stays(two, put):
+    labels = put("labels.csv", "id,what\nt,cat\nq,ox\nnobody,hen\n")
+    found = read_views(two, labels=labels, join="outer")
+    known = dict(zip(found.sample_ids.tolist(), found.labels.tolist(), strict=True))
+    assert known == {"q": "ox", "r": None, "s": None, "t": "cat"}
 
 
 def test_label_columns_complete_each_other(put):
@@ -73,8 +74,7 @@ def test_label_columns_complete_each_other(put):
     with pytest.raises(FileFormatError, match=r"c\.csv: its labels differ from those in .*a\.csv"):
         read_views([a, differs], join="outer")
     without = put("d.csv", "id,z\nr,20\ns,30\n")
-    with pytest.raises(FileFormatError, match=r"a\.csv: 1 of the 3 samples have no label \(s\)"):
-        read_views([a, without], join="outer")
+    assert read_views([a, without], join="outer").labels.tolist() == [0, 1, None]
 
 
 def test_files_without_any_common_id(put):

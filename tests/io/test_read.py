@@ -312,7 +312,6 @@ BAD_FILES = {
         r"id 'x' occurs 3 times in column 'id'; 2 id\(s\) are repeated",
     ),
     "csv with a missing id": ("a.csv", b"id,b\nx,1\n,2\n", "column 'id' is empty for 1 sample"),
-    "csv with a missing class": ("a.csv", b"label,b\n0,1\n,2\n", "column 'label' is empty for 1 sample"),
     "csv with two labels": (
         "a.csv",
         b"label,class\n0,1\n1,2\n",

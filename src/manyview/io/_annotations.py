@@ -57,7 +57,9 @@ class LabelSource:
         return (column or None, id_column or None) if mark else (id_column or None, None)
 
 
-def annotate(parts: Sequence[Part], ids: np.ndarray | None, n_samples: int) -> tuple[np.ndarray, pandas.DataFrame]:
+def annotate(
+    parts: Sequence[Part], ids: np.ndarray | None, n_samples: int, *, by_position: bool = False
+) -> tuple[np.ndarray, pandas.DataFrame]:
     """Return the first column of labels, and all of them as a data frame, one row per sample.
 
     Parameters
@@ -67,18 +69,20 @@ def annotate(parts: Sequence[Part], ids: np.ndarray | None, n_samples: int) -> t
     ids : ndarray of str, shape (n_samples,), or None
         Those of the samples.
     n_samples : int
+    by_position : bool
+        Whether the caller has said that row i is the same sample in every file, whatever ids there are.
     """
-    columns = [_matched(part, ids, n_samples) for part in parts]
+    columns = [_matched(part, ids, n_samples, by_position) for part in parts]
     frame = pandas.DataFrame(dict(zip(_names(parts), columns, strict=True)), index=ids)
     for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
         frame[name] = frame[name].convert_dtypes()  # whole numbers with gaps stay whole
     return columns[0], frame
 
 
-def _matched(part: Part, ids: np.ndarray | None, n_samples: int) -> np.ndarray:
+def _matched(part: Part, ids: np.ndarray | None, n_samples: int, by_position: bool) -> np.ndarray:
     """Return the labels in the order of the samples, None for those without."""
     labels = np.asarray(part.labels)
-    if part.ids is not None and ids is not None:
+    if part.ids is not None and ids is not None and not by_position:
         rows = {id_: row for row, id_ in enumerate(part.ids.tolist())}
         found = np.array([rows.get(id_, -1) for id_ in ids.tolist()], dtype=np.intp)
         if (found < 0).all():
@@ -89,7 +93,7 @@ def _matched(part: Part, ids: np.ndarray | None, n_samples: int) -> np.ndarray:
             )
         labels = without_gaps(labels[found], found >= 0)
     else:
-        _check_positions(part, ids, n_samples)
+        _check_positions(part, n_samples, by_position)
     if pandas.isna(labels).all():
         raise FileFormatError(
             f"{part.source}: column {part.label_name!r} is empty for all {n_samples} samples of the views. "
@@ -98,17 +102,25 @@ def _matched(part: Part, ids: np.ndarray | None, n_samples: int) -> np.ndarray:
     return labels
 
 
-def _check_positions(part: Part, ids: np.ndarray | None, n_samples: int) -> None:
-    """Refuse labels that cannot be matched by position: ids on one side only, or other numbers of rows."""
-    if part.ids is not None and not _is_counted(part.ids):
+def check_order(annotations: Sequence[Part], views: Sequence[Part]) -> None:
+    """Refuse labels without ids for views whose files do not list the samples in one order."""
+    without = next((part for part in annotations if part.ids is None), None)
+    known = [part for part in views if part.ids is not None]
+    for part in known[1:] if without is not None else ():
+        if not np.array_equal(part.ids, known[0].ids):  # type: ignore[arg-type]
+            raise FileFormatError(
+                f"{part.source}: its ids differ from those of {known[0].source}, or their order does, and "
+                f"{without.source} has no ids to tell which of the two it follows."  # type: ignore[union-attr]
+            )
+
+
+def _check_positions(part: Part, n_samples: int, by_position: bool) -> None:
+    """Refuse labels that cannot be matched by position: ids that the views do not have, or other numbers of rows."""
+    if part.ids is not None and not _is_counted(part.ids) and not by_position:
         raise FileFormatError(
             f"{part.source}: has ids ({some(part.ids.tolist())}), but the views have none to match them with. Pass "
-            "id_column= if a column of the views holds them; or, if the rows are in the same order, labels without ids."
-        )
-    if ids is not None and not _is_counted(ids):
-        raise FileFormatError(
-            f"{part.source}: has no ids, but the views have ({some(ids.tolist())}). Add a column with the ids to the "
-            f"labels; if there is one, name it after an @: labels='{part.source}:{part.label_name or 'COLUMN'}@COLUMN'."
+            "id_column= if a column of the views holds them, or id_column=False if row i is the same sample in every "
+            "file."
         )
     if part.n_rows != n_samples:
         raise FileFormatError(

@@ -21,7 +21,7 @@ from manyview._utils.formats import (
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
-from manyview.io._annotations import LabelSource, LabelsPath, annotate
+from manyview.io._annotations import LabelSource, LabelsPath, annotate, check_order
 from manyview.io._columns import read_table, read_table_labels, settle
 from manyview.io._common import Options, Part
 from manyview.io._ids import key_numbers
@@ -186,6 +186,7 @@ def read_views(
         )
     parts = settle(parts, options, labels_table)
     annotations = [_read_labels(source, replace(options, known_ids=_known_ids(parts))) for source in sources]
+    check_order(annotations, parts)
     if not sources and label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
@@ -200,7 +201,7 @@ def read_views(
     arrays = tuple(array for part in parts for array in part.arrays)
     known, metadata = agreed_labels(parts) if not sources else None, None
     if sources:
-        known, metadata = annotate(annotations, ids, arrays[0].shape[0])
+        known, metadata = annotate(annotations, ids, arrays[0].shape[0], by_position=id_column is False)
     if written and ids is not None:
         ids = np.array([written[id_] for id_ in ids.tolist()])
         metadata = None if metadata is None else metadata.set_axis(ids)
