@@ -134,7 +134,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     for path in sorted(DATA.glob("*.mat")):
         views = read_views(path)
         k = len(np.unique(views.labels))
-        for method in (ours, *others) if views.n_samples <= ALL_METHODS_ROWS and views.n_views <= 6 else (ours,):
+        for method in (ours, *others) if views.n_samples <= ALL_METHODS_ROWS and len(views.arrays) <= 6 else (ours,):
             yield f"{method.__name__} in memory, {path.stem}", lambda m=method, v=views, k=k: fit(m, v.shuffled(0), k)
 
 

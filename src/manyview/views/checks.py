@@ -19,13 +19,14 @@ from manyview.views.container import (
     default_names,
     frame_values,
     has_ids,
+    has_levels,
     is_annotated,
     is_frame,
     is_lazy,
     is_table,
     places,
 )
-from manyview.views.wide import ViewSizes, has_levels, split_columns, split_levels
+from manyview.views.wide import ViewSizes, split_columns, split_levels
 
 Array: TypeAlias = np.ndarray | sp.csr_array
 """One checked view: a dense array or a CSR array, ``float64``, or ``float32`` where that is asked for."""

@@ -357,6 +357,11 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "dtypes")
 
 
+def has_levels(table: Any) -> bool:
+    """Return whether the value is a data frame whose columns have two levels: view and feature."""
+    return is_frame(table) and getattr(table.columns, "nlevels", 1) == 2
+
+
 def is_lazy(value: Any) -> bool:
     """Whether the value is a Dask array; asks without importing Dask."""
     return all(hasattr(value, name) for name in ("dask", "chunks", "shape"))

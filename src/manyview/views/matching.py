@@ -9,8 +9,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from manyview.exceptions import ViewsError, warn_user
-from manyview.views.container import Views, column_names, is_annotated, is_frame, places
-from manyview.views.wide import has_levels
+from manyview.views.container import Views, column_names, has_levels, is_annotated, is_frame, places
 
 
 def order_columns(table: Any, feature_names: Sequence[Sequence[str] | None]) -> Any:

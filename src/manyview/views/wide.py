@@ -39,11 +39,6 @@ def cut_table(views: Views, view_sizes: ViewSizes) -> Views:
     )
 
 
-def has_levels(table: Any) -> bool:
-    """Return whether the value is a data frame whose columns have two levels: view and feature."""
-    return is_frame(table) and getattr(table.columns, "nlevels", 1) == 2
-
-
 def split_levels(table: Any) -> Views:
     """Cut a data frame into views by the first level of its columns."""
     names = list(dict.fromkeys(table.columns.get_level_values(0)))
