@@ -336,9 +336,11 @@ def test_labels_that_cannot_be_meant(labels, text):
 
 def test_labels_of_any_kind():
     labels = np.array(["a", 1, None] * 10, dtype=object)
-    found = inspect_views(Views([A, B], labels=labels)).labels
-    assert dict(found.sizes) == {"a": 10, "1": 10}
-    assert found.n_missing == 10
+    found = inspect_views(Views([A, B], labels=labels))
+    assert dict(found.labels.sizes) == {"a": 10, "1": 10}
+    assert found.labels.n_missing == 10
+    assert found.overview.endswith("; 2 classes of 10 samples, 10 samples without a class")
+    assert inspect_views(Views([A, B], labels=np.full(30, np.nan))).labels is None
 
 
 def test_ids_that_occur_twice():

@@ -32,7 +32,7 @@ def test_only_what_was_said_is_passed_on():
 
 
 def test_options_are_arguments_of_read_views():
-    everything = Source([Path("a")], "id", "l.csv:c", "c", Join.INNER, "a", "b", "c", True)
+    everything = Source([Path("a")], "id", ["l.csv:c"], "c", Join.INNER, "a", "b", "c", True)
     assert set(everything.options) < set(inspect.signature(read_views).parameters)
 
 
@@ -56,6 +56,16 @@ def test_a_file_with_a_colon_is_taken_as_it_is(tmp_path, monkeypatch):
     assert LabelSource.parse("odd:name.csv") == LabelSource(Path("odd:name.csv"))
 
 
+def test_labels_are_passed_on_as_they_were_typed():
+    assert Source([Path("a")], labels=["classes.csv:kind@id"]).options == {"labels": "classes.csv:kind@id"}
+    assert Source([Path("a")], labels=["l.csv:a", "l.csv:b"]).options == {"labels": ["l.csv:a", "l.csv:b"]}
+    assert Source([Path("a")], labels=[]).options == {}
+
+
+def test_the_title_has_no_extensions():
+    assert Source([Path("x/expression.tsv.gz"), Path("mirna.csv")]).title == "expression, mirna"
+
+
 def test_one_table_is_cut_into_views(tmp_path):
     path = tmp_path / "wide.npz"
     table = np.arange(12.0).reshape(2, 6)
@@ -75,11 +85,20 @@ def test_views_are_not_cut(tmp_path):
         Source([tmp_path / "two.npz"], view_sizes="two").read()
 
 
-LABELS = ("--labels", "l.csv:x", "--labels", "m.csv")
-
-
 def test_words_ask_for_the_same():
     given = Source(
-        [Path("a.csv"), Path("b c.csv")], id_column="id", labels=["l.csv:x", "m.csv"], join=Join.INNER, header=True
+        [Path("a.csv"), Path("b c.csv")], id_column="id", labels=["l.csv:x", "l.csv:y z"], join=Join.INNER, header=True
     )
-    assert given.words == ["a.csv", "b c.csv", "--id", "id", "--join", "inner", *LABELS, "--header"]
+    assert given.words == [
+        "a.csv",
+        "b c.csv",
+        "--id",
+        "id",
+        "--labels",
+        "l.csv:x",
+        "--labels",
+        "l.csv:y z",
+        "--join",
+        "inner",
+        "--header",
+    ]

@@ -60,6 +60,7 @@ def comparison():
             "matched_by": None,
             "transposed": [],
             "n_classes": 3,
+            "n_labelled": 90,
             "sorted_by_class": True,
         },
         "n_clusters": 3,
@@ -92,7 +93,7 @@ def without_classes(comparison):
         method["scores"] = None
         for run in method["runs"]:
             run["scores"] = None
-    data = comparison["data"] | {"n_classes": None, "sorted_by_class": None}
+    data = comparison["data"] | {"n_classes": None, "n_labelled": None, "sorted_by_class": None}
     note = "No classes are known: agreement is no proof of truth."
     ordered = {"criterion": "agreement", "ordered_by": "agreement with the other methods, largest first"}
     return comparison | ordered | {"data": data, "note": note}

@@ -210,6 +210,7 @@ class Source:
     def words(self) -> list[str]:
         """The command line that asks for the same."""
         given = {
+            "--labels": self.labels,
             "--label-column": self.label_column,
             "--join": None if self.join is Join.EXACT else str(self.join),
             "--names": self.names,
@@ -218,8 +219,10 @@ class Source:
             "--view-sizes": self.view_sizes,
             "--match-ids": None if self.match_ids is MatchIds.EXACT else str(self.match_ids),
         }
-        words = [word for option, value in given.items() if value is not None for word in (option, value)]
-        words += [word for value in self.labels or [] for word in ("--labels", value)]
+        words = []
+        for option, value in given.items():
+            for one in value if isinstance(value, list) else [value]:
+                words += [] if one is None else [option, one]
         ids = [word for name in self._id_names for word in ("--id", name)] + (["--no-id"] if self.no_id else [])
         header = [] if self.header is None else ["--header" if self.header else "--no-header"]
         turned = [word for file in self.transpose or () for word in ("--transpose", file)]

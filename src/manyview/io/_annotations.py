@@ -74,8 +74,9 @@ def annotate(
     """
     columns = [_matched(part, ids, n_samples, by_position) for part in parts]
     frame = pandas.DataFrame(dict(zip(_names(parts), columns, strict=True)), index=ids)
-    for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
-        frame[name] = frame[name].convert_dtypes()  # whole numbers with gaps stay whole
+    for name in frame:
+        if pandas.api.types.is_object_dtype(frame[name].dtype):
+            frame[name] = frame[name].convert_dtypes()  # whole numbers with gaps stay whole
     return columns[0], frame
 
 
