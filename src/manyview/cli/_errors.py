@@ -42,9 +42,9 @@ class Program(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; ``--transpose`` may come without a file, which the parser of options does not know."""
-        ends = [*args[1:], "-"][: len(args)]
-        bare = [word == "--transpose" and following.startswith("-") for word, following in zip(args, ends, strict=True)]
-        return super().parse_args(ctx, [f"{word}=*" if alone else word for word, alone in zip(args, bare, strict=True)])
+        pairs = zip(args, [*args[1:], "-"], strict=False)
+        words = ["--transpose=*" if word == "--transpose" and after[:1] == "-" else word for word, after in pairs]
+        return super().parse_args(ctx, words)
 
     def invoke(self, ctx: Any) -> Any:
         """Note whether tracebacks are wanted, then run the command; warnings are one line, like errors."""

@@ -107,8 +107,9 @@ class _Names:
         self.table = table
         barcodes = _share(_BARCODE, table.names[1:]) >= _MOST  # then numbers in the first column are names, too
         start = _first_sample(table) or (_counted_features(table) if barcodes else 0)
-        self.rows = [str(one) for one in table.frame[0]] if start else []
         self.header = table.names[start:]
+        few = len(self.header) < _FEWEST  # then the rows are not worth the memory
+        self.rows = [] if few or not start else [str(one) for one in table.frame[0]]
         self.row_keys, self.header_keys = (key_numbers(map(loosened, _texts(own))) for own in (self.rows, self.header))
 
     @property
