@@ -95,6 +95,15 @@ def test_facts():
     assert facts("mine", views.take([1, 2, 0, 3])).sorted_by_class
 
 
+def test_facts_with_some_classes():
+    """A missing class is no class of its own, neither for their number nor for their order."""
+    views = Views([np.zeros((5, 2))], labels=np.array(["y", None, "y", "x", None], dtype=object))
+    found = facts("mine", views)
+    assert found.classes.tolist() == [1, -1, 1, 0, -1]
+    assert found.n_classes == 2
+    assert found.sorted_by_class
+
+
 def test_facts_without_classes():
     found = facts("mine", Views([np.zeros((3, 1))]))
     assert (found.n_samples, found.classes, found.sorted_by_class) == (3, None, None)

@@ -12,6 +12,7 @@ import pytest
 
 from manyview.exceptions import StoreError
 from manyview.experiments._model import ABSENT, DONE, Cell, CellResult, DatasetFacts
+from manyview.experiments._outcomes import Outcomes
 from manyview.experiments.store import Store
 
 CELL = Cell("blobs", {"generate": {"n_samples": 6}}, "TBGL", {"p": 0.5}, "shuffled", 3)
@@ -54,6 +55,13 @@ def test_a_later_end_of_a_cell_takes_the_place_of_the_earlier(store):
     store.add(CELL, RESULT, FACTS)
     store.add(CELL, RESULT, FACTS)
     check_same(store.results([CELL.key])[CELL.key], RESULT)
+
+
+def test_scores_are_those_of_the_samples_that_have_a_class(store):
+    classes = np.array([0, 0, -1, 1, 1, 200])
+    store.add(CELL, replace(RESULT, labels=np.array([3, 3, 3, 4, 4, 5])), replace(FACTS, classes=classes))
+    assert store.datasets()["blobs"].classes.tolist() == classes.tolist()
+    assert Outcomes(store.results([CELL.key]), store.datasets()).scores(CELL)["acc"] == 1
 
 
 def test_a_dataset_without_classes(store):

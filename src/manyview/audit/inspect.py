@@ -209,7 +209,7 @@ class Inspection:
         lines = [
             self.overview,
             *self.sentences,
-            f"{'view':{width}s}  columns  type           filled        from          to  missing  scaling",
+            f"{'view':{width}s}  columns  type          nonzero        from          to  missing  scaling",
         ]
         for view in self.views:
             low, high = (f"{'-' if end is None else format(end, '.4g'):>10s}" for end in (view.minimum, view.maximum))

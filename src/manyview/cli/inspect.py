@@ -80,7 +80,7 @@ def _view_table(found: Inspection) -> Table:
         ("view", False),
         ("columns", True),
         ("type", False),
-        ("filled", True),
+        ("nonzero", True),
         ("range", True),
         ("missing\nrows", True),
         ("constant\ncolumns", True),

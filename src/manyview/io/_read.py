@@ -336,8 +336,10 @@ def similar_files(path: Path) -> str:
     """What else may have been meant, to end an error with."""
     if not path.parent.is_dir():
         return f" There is no folder {path.parent} either."
-    there = [file.name for file in path.parent.iterdir() if not file.name.startswith(".")]
-    close = get_close_matches(path.name, there, n=3)
+    there = [file for file in path.parent.iterdir() if not file.name.startswith(".")]
+    # An extension in common does not make two names similar.
+    names = {name_without_extension(file).lower(): file.name for file in there}
+    close = [names[name] for name in get_close_matches(name_without_extension(path).lower(), names, n=3)]
     return f" Did you mean {' or '.join(close)}?" if close else " Paths are seen from the folder you are in."
 
 

@@ -152,7 +152,7 @@ def _reading(data: Mapping[str, Any]) -> str:
     sizes = options.pop("view_sizes", None)
     words = [repr(files[0] if len(files) == 1 else files), *(f"{key}={value!r}" for key, value in options.items())]
     line = f"views = manyview.read_views({', '.join(words)})"
-    return line if sizes is None else f"{line}\nviews = manyview.views.cut_table(views, {sizes!r})"
+    return line if sizes is None else f"{line}\nviews = manyview.views.wide.cut_table(views, {sizes!r})"
 
 
 def render(summary: Mapping[str, Any]) -> str:
