@@ -363,3 +363,12 @@ def test_parts_of_a_model_that_do_not_fit_together_are_refused(blobs, path, case
     model.save(path)
     with pytest.raises(ModelFileError, match=f"this is no Model.*expected .*{text}"):
         manyview.load(path)
+
+
+def test_a_file_with_the_former_standardized_is_refused(blobs, tmp_path):
+    model = GraphEnsemble(3, n_members=4, scaling="row-standardized", random_state=0).fit(blobs)
+    for anchors in model._model.views.anchors:
+        object.__setattr__(anchors.scaling, "name", "standardized")  # as it was called when nothing had to be learned
+    model.save(tmp_path / "old.manyview")
+    with pytest.raises(ModelFileError, match="'standardized' is what is called 'row-standardized' now: fit the model"):
+        manyview.load(tmp_path / "old.manyview")
