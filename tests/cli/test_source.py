@@ -102,3 +102,17 @@ def test_words_ask_for_the_same():
         "inner",
         "--header",
     ]
+
+
+def test_one_table_is_cut_by_the_prefixes_of_its_columns(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("id,rna__a,protein__p,rna__b\ns1,1,2,3\ns2,4,5,7\n")
+    given = Source([path], views_from_prefix="__")
+    views = given.read()
+    assert (views.names, views.n_features) == (("rna", "protein"), (2, 1))
+    assert views.feature_names == (("rna__a", "rna__b"), ("protein__p",))
+    assert given.words[-2:] == ["--views-from-prefix", "__"]
+    with pytest.raises(ViewsError, match="the column 'rna__a' has no view before a ':' in its name"):
+        Source([path], views_from_prefix=":").read()
+    with pytest.raises(typer.BadParameter, match="either --view-sizes or --views-from-prefix"):
+        Source([path], views_from_prefix="__", view_sizes="2").read()

@@ -77,7 +77,7 @@ def test_how_to_reproduce_it_is_a_program(summary):
     ("files", "reading", "line"),
     [
         (["a.csv", "b.csv"], {"id_column": "id"}, "views = manyview.read_views(['a.csv', 'b.csv'], id_column='id')"),
-        (["a.npz"], {"view_sizes": [2, 3]}, "views = manyview.views.cut_table(views, [2, 3])"),
+        (["a.npz"], {"view_sizes": [2, 3]}, "views = manyview.views.wide.cut_table(views, [2, 3])"),
         ([], {"python": "load()"}, "views = load()"),
         ([], {}, "# views: the same as for this report"),
     ],

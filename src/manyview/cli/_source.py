@@ -106,6 +106,15 @@ class Source:
             rich_help_panel=_PANEL,
         ),
     ] = None
+    views_from_prefix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEPARATOR",
+            help="For one table: what comes before this in the name of a column is its view, such as rna in rna__TP53 "
+            'with "__".',
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     no_id: Annotated[
         bool,
         typer.Option(
@@ -169,11 +178,15 @@ class Source:
         return files[0] if len(files) == 1 else files
 
     @property
-    def sizes(self) -> int | list[int] | None:
-        """The number of views, or the widths of the views, that one table is to be cut into."""
+    def sizes(self) -> int | str | list[int] | None:
+        """How one table is to be cut into views: their number, their widths, or what ends their names in columns."""
         words = _split(self.view_sizes)
         if words is None:
-            return None
+            return self.views_from_prefix
+        if self.views_from_prefix is not None:
+            raise typer.BadParameter(
+                "either --view-sizes or --views-from-prefix, not both.", param_hint="--views-from-prefix"
+            )
         if not all(word.isdecimal() for word in words):
             raise typer.BadParameter(f"expected whole numbers, got {self.view_sizes!r}.", param_hint="--view-sizes")
         numbers = [int(word) for word in words]
@@ -217,6 +230,7 @@ class Source:
             "--views-key": self.views_key,
             "--labels-key": self.labels_key,
             "--view-sizes": self.view_sizes,
+            "--views-from-prefix": self.views_from_prefix,
             "--match-ids": None if self.match_ids is MatchIds.EXACT else str(self.match_ids),
         }
         words = []
