@@ -78,6 +78,12 @@ def test_whole_numbers_with_gaps_stay_whole():
     assert read("clinical.csv:stage").labels.tolist() == [1.5, None, 1.0, 3.0]
 
 
+def test_truth_values_with_gaps_keep_their_names():
+    Path("clinical.csv").write_text("patient,smoker\nA1,True\nA2,\nA3,False\nA4,True\n")
+    found = read("clinical.csv:smoker").labels.tolist()
+    assert [str(one) for one in found] == ["True", "None", "False", "True"]
+
+
 def test_the_column_of_the_ids_is_named_after_an_at():
     Path("clinical.csv").write_text("age,barcode,subtype\n50,A4,LumA\n51,A1,Basal\n")
     assert read("clinical.csv:subtype@barcode").labels.tolist() == ["Basal", None, None, "LumA"]

@@ -165,8 +165,10 @@ def _labels(table: Table, column: int) -> np.ndarray:
     if known.all():
         found = numbers_in(values)
         return _as_numpy(found) if is_numeric(found) else _texts(table.path, values)
-    found = numbers_in(values[known])
-    if not is_numeric(found):
+    found = numbers_in(values[known].infer_objects())
+    if pandas.api.types.is_bool_dtype(found.dtype):
+        labels = found.to_numpy(dtype=bool)
+    elif not is_numeric(found):
         labels = _texts(table.path, values[known])
     elif is_whole(found := _as_numpy(found)):  # a gap has made them fractions
         labels = found.astype(np.int64)
