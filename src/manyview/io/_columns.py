@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
 from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
