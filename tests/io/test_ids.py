@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from manyview.exceptions import FileFormatError
-from manyview.io import read_views
+from manyview.io import _ids, read_views
 from manyview.io._tables import is_id_name
 
 N = 12
@@ -195,3 +195,26 @@ def test_classes_without_ids_follow_the_order_that_the_files_share(write, tmp_pa
 def test_wrong_id_column():
     with pytest.raises(TypeError, match=r"id_column: expected a name, several names, False or None, got 7"):
         read_views("a.csv", id_column=7)
+
+
+def test_classes_with_numbers_in_front_are_not_matched_by_position_in_silence(write, tmp_path, order):
+    """The rows are numbered, and were shuffled then."""
+    pd.DataFrame({"row": order, "kind": order % 2}).to_csv(tmp_path / "kinds.csv", index=False)
+    with pytest.raises(
+        FileFormatError, match=r"kinds\.csv: column 'row' may hold the ids of the samples, but .*a\.csv"
+    ):
+        read_views(write("a", 0), labels=tmp_path / "kinds.csv", label_column="kind")
+
+
+def test_many_columns_of_distinct_counts_are_compared_quickly(tmp_path, monkeypatch):
+    """Few samples have distinct counts of most genes. Comparing each with each would take minutes."""
+    random = np.random.default_rng(0)
+    paths = [tmp_path / f"{name}.csv" for name in "ab"]
+    for path in paths:
+        table = pd.DataFrame(random.integers(0, 10**6, (N, 300))).add_prefix(path.stem)
+        table.insert(0, "w", random.random(N))
+        table.to_csv(path, index=False)
+    calls = []
+    monkeypatch.setattr(_ids, "share_in_common", lambda *sets: calls.append(sets) or 0.0)
+    assert read_views(paths).n_features == (301, 301)
+    assert len(calls) < 1000

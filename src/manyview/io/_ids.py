@@ -62,7 +62,7 @@ class Column:
         values = np.sort(np.asarray(numbers_in(self.table.frame[self.at]), dtype=float))
         return len(values) > 0 and values[0] in (0, 1) and bool((np.diff(values) == 1).all())
 
-    @property
+    @cached_property
     def is_plausible(self) -> bool:
         """Whether it may be an id whatever the other files hold."""
         stands_first = self.at == 0 and (self.is_text or len(self.table.frame) >= _VERY_FEW_ROWS)
@@ -193,7 +193,8 @@ def find_label_ids(table: Table, options: Options) -> int | None:
             return best
     if options.id_column:
         return named_column(table, options.id_column)  # which says what is there
-    first = [one for one in columns if one.at == 0 and (one.is_text or one.is_named)]
+    asked = options.id_column is None and options.known_ids is None  # then numbers that are first may be ids, too
+    first = [one for one in columns if one.at == 0 and (one.is_text or one.is_named or (asked and one.is_plausible))]
     return first[0].at if first else None
 
 
@@ -259,23 +260,41 @@ def _plausible(found: Sequence[list[Column]], labels: list[Column]) -> list[list
     """The columns that may be ids: by their place or name, by counting, or because other files have their values."""
     kept = []
     for i, own in enumerate(found):
-        others = [column for j, columns in enumerate([*found, labels]) if j != i for column in columns]
-        plausible = [column for column in own if column.is_plausible or any(_recurs(column, one) for one in others)]
-        if any(column.is_text for column in plausible):  # a text is no feature, so it is asked about nothing else
-            plausible = [column for column in plausible if column.is_text]
+        others = _Others(column for j, columns in enumerate([*found, labels]) if j != i for column in columns)
+        # A text is no feature, so if there is one, nothing else is asked about.
+        texts = [column for column in own if column.is_text and (column.is_plausible or others.have(column))]
+        numbers = [] if texts else [column for column in own if column.is_plausible or others.have(column)]
+        plausible = texts or numbers
         beside = [column for column in plausible if not column.is_row_number]
         kept.append(beside or plausible)
     return kept
 
 
-def _recurs(column: Column, other: Column) -> bool:
-    """Whether the values of a column that is no candidate by itself stand in a column of another file."""
-    n_rows = len(column.table.frame)
-    if n_rows < (_VERY_FEW_ROWS if column.name == other.name else _FEW_ROWS):
-        return False
-    if column.name == other.name or other.is_plausible:
-        return share_in_common(column.keys, other.keys) >= _LARGELY
-    return np.array_equal(column.keys, other.keys)
+class _Others:
+    """The columns of the other files, by their names and values: there may be thousands in each."""
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        self.by_name: dict[str, list[Column]] = {}
+        self.plausible: list[Column] = []
+        self._columns = list(columns)
+        for column in self._columns:
+            self.by_name.setdefault(column.name, []).append(column)
+            if column.is_plausible:
+                self.plausible.append(column)
+
+    @cached_property
+    def values(self) -> set[bytes]:
+        """All values of each column."""
+        return {column.keys.tobytes() for column in self._columns}
+
+    def have(self, column: Column) -> bool:
+        """Whether the values of a column that is no candidate by itself stand in a column of another file."""
+        n_rows = len(column.table.frame)
+        alike = self.by_name.get(column.name, []) if n_rows >= _VERY_FEW_ROWS else []
+        alike = [*alike, *self.plausible] if n_rows >= _FEW_ROWS else alike
+        if any(share_in_common(column.keys, other.keys) >= _LARGELY for other in alike):
+            return True
+        return n_rows >= _FEW_ROWS and column.keys.tobytes() in self.values
 
 
 def _texts(found: Sequence[list[Column]]) -> list[Column] | None:
