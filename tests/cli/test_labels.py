@@ -99,12 +99,12 @@ def test_inspect_audit_and_compare(call, valid):
         ("partial.csv:subtype@patient", "partial.csv: has no column 'patient', which is named after the @"),
         ("gone.csv:subtype", "gone.csv: no such file."),
         ("foreign.csv:subtype", "Ids here: TCGA-1, TCGA-2; there: P0, P1, P2, .... If another column holds the ids"),
-        ("lines.txt", "lines.txt: has no ids, but the views have (P0, P1, P2, ...). Add a column with the ids"),
+        ("lines.txt", "lines.txt: 59 labels, but the views have 60 samples."),
     ],
 )
 def test_what_is_refused_is_one_line(call, labels, text):
     Path("foreign.csv").write_text("patient,subtype\nTCGA-1,x\nTCGA-2,y\n")
-    Path("lines.txt").write_text("x\n" * 60)
+    Path("lines.txt").write_text("x\n" * 59)
     result = call("cluster", *TABLES, "-k", 3, "--labels", labels)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1

@@ -102,7 +102,7 @@ def test_the_id_column_of_the_views_need_not_be_in_the_labels():
 def test_ids_of_the_labels_keep_their_zeros():
     Path("mrna.csv").write_text("id,a\n001,1\n01,2\n")
     Path("clinical.csv").write_text("age,case,kind\n5,01,x\n6,001,y\n")
-    assert read_views("mrna.csv", labels="clinical.csv:kind@case").labels.tolist() == ["y", "x"]
+    assert read_views("mrna.csv", id_column="id", labels="clinical.csv:kind@case").labels.tolist() == ["y", "x"]
 
 
 def test_columns_with_colons_and_ats():
@@ -199,7 +199,7 @@ def test_row_numbers_are_no_ids():
             r"nothing in common. Ids here: TCGA-A1, TCGA-A2; there: A1, A2, A3, \.\.\.\. If another",
         ),
         ("empty.csv:subtype", r"empty\.csv: column 'subtype' is empty for all 4 samples"),
-        ("kinds.txt", r"kinds\.txt: has no ids, but the views have \(A1, A2, A3, \.\.\.\)\. Add a column with the ids"),
+        ("kinds.txt", r"mirna\.csv: its ids differ .* and kinds\.txt has no ids to tell which of the two it follows"),
         ("kinds.txt:kind", r"kinds\.txt: has no columns with names, so ':kind' cannot be one"),
         ("twice.csv:subtype", r"twice\.csv: id 'A1' occurs 2 times in column 'patient'"),
     ],
