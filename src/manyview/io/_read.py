@@ -124,7 +124,7 @@ def read_views(
         and ``AAAC-1``, are the same. They are never matched without it.
     transpose : bool, or name(s) of files or views, optional
         Whether features are in rows, as in tables of GEO, TCGA and 10x: True for all files, or those that are. By
-        default, this is recognised by names where these leave no doubt, with an :class:`OrientationWarning`: names of
+        default, this is recognised by names where these leave no doubt, with an ``OrientationWarning``: names of
         samples in other files or in that of ``labels`` stand in the first line, or features such as genes in the first
         column and samples in the first line. Where they leave some, it is an error. False: samples are in rows.
     max_bytes : int, optional
