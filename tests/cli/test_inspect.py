@@ -40,7 +40,7 @@ def test_one_line_for_each_view_and_the_next_command(call, folder):
     assert [line.split()[:4] for line in lines if line.startswith("view")][2:] == [
         [f"view{v}", "10", "float64", "100%"] for v in range(3)
     ]
-    assert "Nothing that speaks against a fit." in lines
+    assert "No problems found." in lines
     assert lines[-1] == ("Next: manyview cluster view0.csv view1.csv view2.csv --id id --labels kinds.csv:kind -k 3")
 
 

@@ -63,7 +63,7 @@ def _print(source: Source, found: Inspection, following: str) -> None:
     if any(view.scaling for view in found.views):
         console.print(_scaling_table(found))
         console.print()
-    console.print(_problem_table(found.problems) if found.problems else Text("Nothing that speaks against a fit."))
+    console.print(_problem_table(found.problems) if found.problems else Text("No problems found."))
     console.print()
     # Plain, so that no line is broken where it is copied from.
     print(f"{'Put the errors right, then' if _is_refused(found) else 'Next'}: {printable(following)}")

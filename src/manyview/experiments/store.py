@@ -109,7 +109,7 @@ class Store:
     def _warn_of_former_names(self) -> None:
         """Say so if there are results of methods under names that they no longer have: no spec asks for them."""
         for old, new in FORMER_NAMES.items():
-            with suppress(sqlite3.Error):  # a damaged file; whoever reads results from it gets an error
+            with suppress(sqlite3.Error):  # a damaged file; reading results from it raises an error
                 asked = self._connection.execute("SELECT count(*) FROM cells WHERE cell LIKE ?", [f'%"{old}"%'])
                 if count := asked.fetchone()[0]:
                     warn_user(

@@ -242,5 +242,5 @@ def _squared_norms(a: Array) -> np.ndarray:
 
 
 def new_marks(size: int) -> np.ndarray:
-    """One byte for each of so many values, in whole words."""
+    """Return one zero byte per value, rounded up to whole words."""
     return np.zeros(-(-size // 8) * 8, dtype=np.uint8)

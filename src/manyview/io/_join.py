@@ -21,7 +21,7 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
     Parameters
     ----------
     parts : sequence of Part
-        One per file; a file of labels alone comes last.
+        One per file with views.
     how : {"exact", "inner", "outer"}
         For ids: whether every file must have all of them, the samples that are in all files are kept, or those that
         are in some file with views.
@@ -93,7 +93,7 @@ def _labelled(part: Part) -> np.ndarray:
 
 
 def _outer(parts: Sequence[Part]) -> tuple[list[Part], np.ndarray]:
-    """Keep the samples that have a view. Those that are only in a file of labels, the last, are not among them."""
+    """Keep every sample that some file has."""
     ids, rows = unite_ids([part.ids for part in parts], [part.source for part in parts])
     with_views = [own for part, own in zip(parts, rows, strict=True) if part.arrays]
     n = 1 + max(int(own.max()) for own in with_views)
