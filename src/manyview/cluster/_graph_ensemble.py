@@ -260,12 +260,20 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             "n_members": np.array([len(step.weights) for step in steps]),
             "agreement": np.array([step.agreement for step in steps]),
             "stability": np.array([step.stability for step in steps]),
-            **{f"{name}_information": np.array(value) for name, value in ensemble.scores.items()},
             "member_weights": last.weights,
             "member_neighbors": np.array([member.n_neighbors for member in ensemble.members]),
             "member_clusters": np.array([member.n_clusters for member in ensemble.members]),
         }
-        self.graph_type_ = ensemble.graph_type.name
+        self.graph_family_ = ensemble.graph_type.name
+        self.graph_families_ = {
+            trial.family: {
+                "n_members": trial.n_members,
+                "agreement": trial.agreement,
+                "cross_agreement": trial.cross_agreement,
+                "score": trial.score,
+            }
+            for trial in ensemble.trials
+        }
         self.n_iter_ = len(ensemble.members)
         self.converged_ = bool(last.converged and (len(steps) == 1 or last.stability >= _SETTLED))
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._registry import FORMER_NAMES, available_methods
-from manyview.ensemble.anchors import AnchoredViews, ViewAnchors
+from manyview.ensemble.anchors import AnchoredViews, Space
 from manyview.ensemble.consensus import Consensus
 from manyview.ensemble.members import Lists, Member
 from manyview.ensemble.n_clusters import ClusterCountSuggestion
@@ -30,7 +30,7 @@ RECORDS: tuple[type, ...] = (
     Member,
     Model,
     Scaling,
-    ViewAnchors,
+    Space,
 )
 
 _CLASSES = {method.name: method.estimator for method in available_methods()}

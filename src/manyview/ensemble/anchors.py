@@ -18,13 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.ensemble.columns import DISTANCE, NEAREST
-from manyview.ensemble.members import GraphType, Lists
+from manyview.ensemble.members import GraphType, Lists, Settings, draw_views
 from manyview.exceptions import ViewsError
 from manyview.graphs import SCALERS, CanonicalOrder, Scaling, can_weights, learn_scaling, nearest_lists
-from manyview.graphs.anchors import select_spread
+from manyview.graphs.anchors import concatenate, select_spread
 from manyview.graphs.canonical import unit_of
 from manyview.graphs.neighbours import row_blocks
-from manyview.graphs.scaling import row_lengths
+from manyview.graphs.scaling import effective_dimensions, row_lengths
 from manyview.views import Array, Views
 from manyview.views.joins import spread
 
@@ -37,6 +37,10 @@ _MIN_ANCHORS_PER_VIEW = 10
 # A missing view of an anchor is imputed from this number of donors, looked for among this number in each other view.
 _DONORS = 4
 _LIKELY_DONORS = 20
+# Neighbours of a sample by which views are compared.
+_AGREEMENT_NEIGHBORS = 20
+# Sets of views that are compared side by side: all of them, and some that are drawn.
+_JOINT_SPACES = 3
 
 
 def scaling_names(scaling: Any, views: Views) -> list[str]:
@@ -95,33 +99,79 @@ def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> l
 
 
 @dataclass(frozen=True)
-class ViewAnchors:
-    """What a sample is compared with in one view.
+class Space:
+    """What samples are compared in, a view or several side by side, and the anchors there.
 
-    ``values`` are the scaled anchors and ``positions`` their indices in the pool; ``length`` of them are listed for a
-    sample.
+    ``views`` are indices of the different views, each with one of ``scalings``, and multiplied by one of ``factors``;
+    the first of its columns is one of ``starts``. ``values`` are the anchors and ``positions`` their indices in the
+    pool; ``length`` of them are listed for a sample. ``far`` is the distance at which similarity ends.
     """
 
-    scaling: Scaling
+    views: tuple[int, ...]
+    scalings: tuple[Scaling, ...]
+    factors: tuple[float, ...]
+    starts: tuple[int, ...]
     values: Array
     positions: np.ndarray
     far: float
     length: int
 
-    def nearest(self, scaled: Array, n_threads: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest anchors of each row, nearest first, and squared distances."""
+    def nearest(self, samples: Array, has_view: np.ndarray, n_threads: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest anchors of each row, nearest first, and squared distances.
+
+        ``has_view`` says which of the views a row has. The others do not count, and those it has count for them; a row
+        without any lists -1.
+        """
+        whole = has_view.all(axis=1)
+        if whole.all():
+            return self._nearest(samples, self.values, n_threads)
+        near = np.full((len(has_view), self.length), -1, dtype=np.int32)
+        distance = np.full(near.shape, np.inf, dtype=np.float32)
+        importance = np.square(self.factors)
+        for pattern in np.unique(has_view, axis=0):
+            rows = np.flatnonzero((has_view == pattern).all(axis=1))
+            if pattern.any():
+                columns = np.repeat(pattern, np.diff([*self.starts, self.values.shape[1]]))
+                own, anchors = samples[rows], self.values
+                if not pattern.all():
+                    own, anchors = own[:, columns], anchors[:, columns]
+                near[rows], found = self._nearest(own, anchors, n_threads)
+                distance[rows] = found * np.float32(importance.sum() / importance[pattern].sum())
+        return near, distance
+
+    def _nearest(self, samples: Array, anchors: Array, n_threads: int | None) -> tuple[np.ndarray, np.ndarray]:
         similar = np.isfinite(self.far)
-        near, distance = nearest_lists(scaled, self.values, self.length, only_similar=similar, n_threads=n_threads)
+        near, distance = nearest_lists(samples, anchors, self.length, only_similar=similar, n_threads=n_threads)
         return self.positions[near], distance
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The anchor pool: its samples, by index in canonical order, the anchors of each view, and :class:`Lists`."""
+    """The anchor pool: its samples, by index in canonical order, the spaces of the lists, and :class:`Lists`.
+
+    ``donors`` are, per view, what its missing anchors are imputed from; None if none is missing.
+    """
 
     samples: np.ndarray
-    views: tuple[ViewAnchors, ...]
+    spaces: tuple[Space, ...]
     lists: Lists
+    donors: tuple[Donors | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Donors:
+    """The anchors whose view is imputed, by position in the pool, and how much each anchor that has it counts."""
+
+    positions: np.ndarray
+    weights: sp.csr_array
+
+    def impute(self, values: Array) -> Array:
+        """Return the imputed anchors, from those that have the view."""
+        imputed = self.weights @ values
+        # A mean is shorter than what it is the mean of, and would be nearer to every sample.
+        length, wanted = row_lengths(imputed), self.weights @ row_lengths(values)
+        stretch = np.divide(wanted, length, out=np.ones_like(length), where=length > 0)
+        return sp.dia_array((stretch[None], [0]), shape=(len(stretch), len(stretch))) @ imputed
 
 
 def pool_size(n_samples: int, n_clusters: int) -> int:
@@ -158,7 +208,8 @@ def make_pool(
         present = np.column_stack([view.present for view in scaled])
         patterns = None if present.all() else np.unique(present, axis=0)
     lists = Lists(len(samples), tuple(view.far for view in scaled), patterns)
-    return Pool(samples, view_anchors(scaled, samples, list_length(graph_types), n_threads), lists)
+    spaces, donors = view_spaces(scaled, samples, list_length(graph_types), n_threads)
+    return Pool(samples, spaces, lists, donors)
 
 
 def list_length(graph_types: Sequence[GraphType]) -> int:
@@ -166,24 +217,30 @@ def list_length(graph_types: Sequence[GraphType]) -> int:
     return _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(each.n_neighbors[1] for each in graph_types))
 
 
-def view_anchors(
+def view_spaces(
     scaled: Sequence[ScaledView], samples: np.ndarray, length: int, n_threads: int | None
-) -> tuple[ViewAnchors, ...]:
-    """Return the anchors in each view, to list ``length`` of them for a sample, or all if there are fewer."""
+) -> tuple[tuple[Space, ...], tuple[Donors | None, ...]]:
+    """Return a space for each view, to list ``length`` anchors for a sample, or all if there are fewer.
+
+    And, per view, what the anchors that lack it are imputed from.
+    """
     known = []
-    for view in scaled:
-        positions = np.flatnonzero(view.present[samples])
+    for v, view in enumerate(scaled):
+        positions = np.flatnonzero(view.present[samples]).astype(np.int32)
         values = view.values[samples[positions]]
-        known.append(ViewAnchors(view.scaling, values, positions.astype(np.int32), view.far, len(positions)))
-    incomplete = [v for v, view in enumerate(known) if len(view.positions) < len(samples)]
+        known.append(Space((v,), (view.scaling,), (1.0,), (0,), values, positions, view.far, len(positions)))
+    incomplete = [v for v, space in enumerate(known) if len(space.positions) < len(samples)]
+    donors: list[Donors | None] = [None] * len(known)
     if incomplete:
         similarity = _similarity(known, len(samples), n_threads)
         for v in incomplete:
-            known[v] = _imputed(known[v], similarity)
-    return tuple(replace(view, length=min(length, len(view.positions))) for view in known)
+            donors[v] = found = _find_donors(known[v].positions, similarity)
+            values, positions = _with_imputed(known[v].values, known[v].positions, found)
+            known[v] = replace(known[v], values=values, positions=positions)
+    return tuple(replace(space, length=min(length, len(space.positions))) for space in known), tuple(donors)
 
 
-def _similarity(known: Sequence[ViewAnchors], n_anchors: int, n_threads: int | None) -> sp.csr_array:
+def _similarity(known: Sequence[Space], n_anchors: int, n_threads: int | None) -> sp.csr_array:
     """Return the similarity of the anchors: CAN weights, their mean over the views in common, n_anchors x n_anchors.
 
     The mean counts one view more than there are, with weight 0: similarity in few views is less certain.
@@ -193,7 +250,8 @@ def _similarity(known: Sequence[ViewAnchors], n_anchors: int, n_threads: int | N
     for v, view in enumerate(known):
         has_view[view.positions, v] = 1
         k = min(_LIKELY_DONORS, len(view.positions) - 1)
-        near, distance = replace(view, length=k + 1).nearest(view.values, n_threads)
+        every = np.ones((len(view.positions), 1), dtype=bool)
+        near, distance = replace(view, length=k + 1).nearest(view.values, every, n_threads)
         weights = can_weights(np.where(np.isfinite(distance), distance, view.far).astype(float))
         rows = np.repeat(view.positions, k)
         total += sp.csr_array((weights.ravel(), (rows, near[:, :k].ravel())), shape=total.shape)
@@ -202,25 +260,26 @@ def _similarity(known: Sequence[ViewAnchors], n_anchors: int, n_threads: int | N
     return sp.csr_array((edges.data / (common + 1), (edges.row, edges.col)), shape=total.shape)
 
 
-def _imputed(view: ViewAnchors, similarity: sp.csr_array) -> ViewAnchors:
-    """Impute the view for the other anchors from those that have it; anchors without a similar donor are left out."""
-    missing = np.setdiff1d(np.arange(similarity.shape[0], dtype=np.int32), view.positions)
-    similarity = similarity[missing][:, view.positions]
+def _find_donors(positions: np.ndarray, similarity: sp.csr_array) -> Donors:
+    """Return what the other anchors take a view from, if these have it; anchors without a similar one are left out."""
+    missing = np.setdiff1d(np.arange(similarity.shape[0], dtype=np.int32), positions)
+    similarity = similarity[missing][:, positions]
     has_donor = np.asarray(similarity.sum(axis=1)).ravel() > 0
     similarity = similarity[has_donor]
     blocks = [_donor_weights(similarity[rows].toarray()) for rows in row_blocks(*similarity.shape)]
-    donate = sp.vstack(blocks or [similarity])
-    imputed = donate @ view.values
-    # A mean is shorter than what it is the mean of, and would be nearer to every sample.
-    length, wanted = row_lengths(imputed), donate @ row_lengths(view.values)
-    stretch = np.divide(wanted, length, out=np.ones_like(length), where=length > 0)
-    imputed = sp.dia_array((stretch[None], [0]), shape=(len(stretch), len(stretch))) @ imputed
-    stacked = np.vstack if isinstance(view.values, np.ndarray) else sp.vstack
-    positions = np.concatenate([view.positions, missing[has_donor]])
-    order = np.argsort(positions)
-    values = stacked([view.values, imputed])
-    values = values if isinstance(values, np.ndarray) else sp.csr_array(values)
-    return replace(view, values=values[order].astype(view.values.dtype), positions=positions[order])
+    return Donors(missing[has_donor], sp.csr_array(sp.vstack(blocks or [similarity])))
+
+
+def _with_imputed(values: Array, positions: np.ndarray, donors: Donors | None) -> tuple[Array, np.ndarray]:
+    """Return anchors and positions with those that are imputed, in the order of the positions."""
+    if donors is None:
+        return values, positions
+    stacked = np.vstack if isinstance(values, np.ndarray) else sp.vstack
+    every = np.concatenate([positions, donors.positions])
+    order = np.argsort(every)
+    both = stacked([values, donors.impute(values)])
+    both = both if isinstance(both, np.ndarray) else sp.csr_array(both)
+    return both[order].astype(values.dtype), every[order]
 
 
 def _donor_weights(similarity: np.ndarray) -> sp.csr_array:
@@ -234,44 +293,155 @@ def _donor_weights(similarity: np.ndarray) -> sp.csr_array:
 
 
 def neighbour_lists(
-    scaled: Sequence[ScaledView], anchors: Sequence[ViewAnchors], n_threads: int | None
+    scaled: Sequence[ScaledView], spaces: Sequence[Space], n_threads: int | None
 ) -> dict[str, np.ndarray]:
     """Return the columns of rows: the nearest anchors of each sample in each view, -1 where the view is missing."""
     columns = {}
-    for v, (view, known) in enumerate(zip(scaled, anchors, strict=True)):
-        if view.present.all():
-            near, distance = known.nearest(view.values, n_threads)
-        else:
-            near = np.full((len(view.present), known.length), -1, dtype=np.int32)
-            distance = np.full(near.shape, np.inf, dtype=np.float32)
-            if view.present.any():
-                near[view.present], distance[view.present] = known.nearest(view.values[view.present], n_threads)
+    for v, (view, space) in enumerate(zip(scaled, spaces, strict=True)):
+        near, distance = space.nearest(view.values, view.present[:, None], n_threads)
         columns[NEAREST.of(v)], columns[DISTANCE.of(v)] = near, distance
     return columns
+
+
+def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray) -> tuple[float, ...]:
+    """Return how much each view counts, 1 at most: the less its neighbours say about those of the other views.
+
+    ``columns`` are the neighbour lists of samples in canonical order. In each view a sample has 20 neighbours, itself
+    and its copies (``twin``) not counted. What two views have in common of them, beyond what the lists of any two
+    samples have, is their agreement, from 0 for a view of noise to 1; that of a view is the mean over the others, and
+    its weight the square root, relative to the best. Two views alone agree with each other, and count the same.
+    """
+    n_views = pool.lists.n_views
+    tables = [_nearest_others(columns, pool, twin, v) for v in range(n_views)]
+    agreement = np.full((n_views, n_views), np.nan)
+    for v, table in enumerate(tables):
+        for u, other in enumerate(tables[:v]):
+            both = np.flatnonzero((np.diff(table.indptr) > 0) & (np.diff(other.indptr) > 0))
+            if not both.size:
+                continue
+            one, two = table[both], other[both]
+            most = float(np.minimum(np.diff(one.indptr), np.diff(two.indptr)).sum())
+            common = float(one.multiply(two).sum()) / most
+            chance = float(one.sum(axis=0) @ two.sum(axis=0)) / len(both) / most
+            agreement[v, u] = agreement[u, v] = max(0.0, (common - chance) / max(1.0 - chance, 1e-9))
+    known = np.isfinite(agreement)
+    means = np.where(known, agreement, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    means[~known.any(axis=1)] = means.max(initial=0.0)  # nothing speaks against it
+    # Half a standard error or so: where no views agree, none is better than the others.
+    chance = 0.5 / np.sqrt(len(twin) * len(pool.samples))
+    weights = np.sqrt((means + chance) / (means.max() + chance))
+    return tuple(map(float, weights))
+
+
+def _nearest_others(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray, view: int) -> sp.csr_array:
+    """Return which anchors are among the nearest of each sample in a view, other samples than itself: 0 or 1."""
+    near, distance = columns[NEAREST.of(view)], columns[DISTANCE.of(view)]
+    # A view that is missing lists -1, at infinite distance.
+    other = np.isfinite(distance) & (twin[pool.samples][near] != twin[:, None])
+    other &= np.cumsum(other, axis=1) <= _AGREEMENT_NEIGHBORS
+    starts = np.concatenate([[0], np.cumsum(other.sum(axis=1))])
+    return sp.csr_array((np.ones(starts[-1]), near[other], starts), shape=(len(near), len(pool.samples)))
+
+
+def joint_spaces(
+    given: Sequence[Array], wanted: Sequence[str], scaled: Sequence[ScaledView], pool: Pool, settings: Settings
+) -> Iterator[tuple[str, list[ScaledView], list[Space]]]:
+    """Yield, for each family of graphs with views side by side, its name, the views scaled, and what they make.
+
+    ``given`` are the different views in canonical order and ``wanted`` their scalings, or "auto", which alone is changed
+    by a family; views of counts stay counts. A family whose views are scaled as those of another one is left out, as
+    are views side by side if there is one only. Each family has a space with all views and, of three views or more,
+    some with views that are drawn.
+    """
+    drawn = [tuple(range(len(scaled)))]
+    for index in range(1, _JOINT_SPACES if len(scaled) > 2 else 1):
+        views = draw_views(pool.lists, settings.view_share, np.random.default_rng([settings.seed, 2**30, index]))
+        drawn += [] if views in drawn else [views]
+    # Squared distances in a view with many effective dimensions vary less between the samples, and would drown in those
+    # of a flat view with the same total variance.
+    importance = [
+        np.sqrt(max(1.0, effective_dimensions(view.values[view.present]))) * pool.lists.weight(v)
+        for v, view in enumerate(scaled)
+    ]
+    factors = np.sqrt(importance)
+    seen: set[tuple[str, ...]] = set()
+    for family in settings.graph_types:
+        if family.scaling is None:
+            continue
+        rescaled = [_rescaled(*each, family.scaling) for each in zip(given, wanted, scaled, strict=True)]
+        names = tuple(view.scaling.name for view in rescaled)
+        if names in seen or (len(scaled) == 1 and rescaled[0] is scaled[0]):
+            continue
+        seen.add(names)
+        length = _LIST_LENGTH * family.n_neighbors[1]
+        spaces = [_joined(rescaled, views, factors, pool, length) for views in drawn]
+        # Anchors that lack a view, and that no other anchor is similar to, are left out.
+        if all(2 * len(space.positions) >= len(pool.samples) for space in spaces):
+            yield family.name, rescaled, spaces
+
+
+def _rescaled(given: Array, wanted: str, auto: ScaledView, scaling: str) -> ScaledView:
+    """Return a view with the scaling of a family, if its own was to be found and is not that of counts."""
+    if scaling in ("auto", auto.scaling.name) or wanted != "auto" or auto.scaling.name == "counts":
+        return auto
+    learned, values = learn_scaling(given[auto.present], scaling)
+    values = values if auto.present.all() else spread(values, np.flatnonzero(auto.present), len(auto.present))
+    return ScaledView(learned, values, auto.present)
+
+
+def _joined(
+    scaled: Sequence[ScaledView], views: tuple[int, ...], factors: np.ndarray, pool: Pool, length: int
+) -> Space:
+    """Return the space of some views side by side."""
+    own, places = [], []
+    for v in views:
+        positions = np.flatnonzero(scaled[v].present[pool.samples]).astype(np.int32)
+        values, positions = _with_imputed(scaled[v].values[pool.samples[positions]], positions, pool.donors[v])
+        own.append(values)
+        places.append(positions)
+    positions = reduce(np.intersect1d, places)
+    anchors = [values[np.searchsorted(place, positions)] for values, place in zip(own, places, strict=True)]
+    used = tuple(float(factors[v]) for v in views)
+    far = sum(factor**2 * scaled[v].far for factor, v in zip(used, views, strict=True))
+    starts = np.cumsum([0, *(scaled[v].values.shape[1] for v in views)])[:-1]
+    return Space(
+        views,
+        tuple(scaled[v].scaling for v in views),
+        used,
+        tuple(map(int, starts)),
+        side_by_side(anchors, used),
+        positions,
+        float(far),
+        min(length, len(positions)),
+    )
 
 
 @dataclass(frozen=True)
 class AnchoredViews:
     """All that finding the neighbour lists of any sample takes.
 
-    ``source[v]`` is the index in ``anchors`` of the view whose content view v has, and ``units[v]``, factor and
-    offset, brings the values of v to the unit of that view.
+    ``source[v]`` is the index among the different views of the one whose content view v has, and ``units[v]``, factor
+    and offset, brings the values of v to the unit of that view. ``scalings`` are those of the different views, and
+    ``spaces`` what samples are compared in, by number of the list.
     """
 
     names: tuple[str, ...]
     n_features: tuple[int, ...]
     source: tuple[int, ...]
     units: tuple[tuple[float, np.ndarray], ...]
-    anchors: tuple[ViewAnchors, ...]
+    scalings: tuple[Scaling, ...]
+    spaces: dict[int, Space]
 
     def scale(self, v: int, values: Array) -> Array:
         """Return samples of view v on the scale on which they are compared."""
+        return self.scalings[self.source[v]].apply(self.in_unit(v, values))
+
+    def in_unit(self, v: int, values: Array) -> Array:
+        """Return samples of view v in the unit of the view that it is a copy of."""
         factor, offset = self.units[v]
         if offset.any():
-            values = (values if isinstance(values, np.ndarray) else values.toarray()) * factor + offset
-        elif factor != 1.0:
-            values = values * factor
-        return self.anchors[self.source[v]].scaling.apply(values)
+            return (values if isinstance(values, np.ndarray) else values.toarray()) * factor + offset
+        return values if factor == 1.0 else values * factor
 
 
 def view_units(views: Views, order: CanonicalOrder) -> Iterator[tuple[float, np.ndarray]]:
@@ -283,14 +453,26 @@ def view_units(views: Views, order: CanonicalOrder) -> Iterator[tuple[float, np.
 
 
 def lists_of(views: Views, known: AnchoredViews) -> dict[str, np.ndarray]:
-    """Return the neighbour lists of samples in each of the different views, found by the calling thread."""
-    scaled = [_scaled(known, views, source) for source in range(len(known.anchors))]
-    return neighbour_lists(scaled, known.anchors, n_threads=1)
+    """Return the neighbour lists of samples, found by the calling thread."""
+    given = [_given(known, views, source) for source in range(len(known.scalings))]
+    scaled: dict[tuple[int, int], Array] = {}
+    columns = {}
+    for number, space in known.spaces.items():
+        parts = []
+        for v, scaling in zip(space.views, space.scalings, strict=True):
+            key = (v, id(scaling))
+            if key not in scaled:
+                scaled[key] = scaling.apply(given[v][0])
+            parts.append(scaled[key])
+        has = np.column_stack([given[v][1] for v in space.views])
+        near, distance = space.nearest(side_by_side(parts, space.factors), has, n_threads=1)
+        columns[NEAREST.of(number)], columns[DISTANCE.of(number)] = near, distance
+    return columns
 
 
-def _scaled(known: AnchoredViews, views: Views, source: int) -> ScaledView:
-    """Return one of the different views: each sample's from the first copy that it has."""
-    anchors, parts = known.anchors[source], []
+def _given(known: AnchoredViews, views: Views, source: int) -> tuple[Array, np.ndarray]:
+    """Return one of the different views, each sample's from the first copy that it has, and which samples have it."""
+    parts = []
     present = np.zeros(views.n_samples, dtype=bool)
     for v, name in enumerate(known.names):
         if known.source[v] != source or name not in views.names:
@@ -299,9 +481,19 @@ def _scaled(known: AnchoredViews, views: Views, source: int) -> ScaledView:
         new = has_view(views, given) & ~present
         if new.any():
             array = views.arrays[given] if new.all() else views.arrays[given][new]
-            parts.append(spread(known.scale(v, array), np.flatnonzero(new), views.n_samples))
+            parts.append(spread(known.in_unit(v, array), np.flatnonzero(new), views.n_samples))
             present |= new
-    return ScaledView(anchors.scaling, reduce(add, parts) if parts else anchors.values[:0], present)
+    if not parts:
+        n_features = known.n_features[known.source.index(source)]
+        return np.zeros((views.n_samples, n_features)), present
+    return reduce(add, parts), present
+
+
+def side_by_side(parts: Sequence[Array], factors: Sequence[float]) -> Array:
+    """Return views side by side, each multiplied by its factor."""
+    if len(parts) == 1:
+        return parts[0] if factors[0] == 1.0 else parts[0] * parts[0].dtype.type(factors[0])
+    return concatenate([part * part.dtype.type(factor) for part, factor in zip(parts, factors, strict=True)])
 
 
 def has_view(views: Views, view: int) -> np.ndarray:

@@ -41,7 +41,7 @@ class Column:
         """Return the name of one of several columns.
 
         >>> NEAREST.of(2), MEMBER_LABELS.of("local", 5)
-        ('nearest anchors in view 2', 'labels of local member 5')
+        ('nearest anchors in list 2', 'labels of local member 5')
         """
         return self.name.format(*which)
 
@@ -52,9 +52,10 @@ ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "predict", "fit"), ("
 HASHES = Column("hashes", "uint64", "(n, views)", ("samples",), ("samples",))
 PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("samples",), ("samples",))
 
-# Neighbour lists: the nearest anchors of each row, -1 where the view is missing, and squared distances.
-NEAREST = Column("nearest anchors in view {}", "int32", "(n, L)", ("anchors",), ("members",))
-DISTANCE = Column("distances in view {}", "float32", "(n, L)", ("anchors",), ("members",))
+# Neighbour lists, one per view and then those of views side by side: the nearest anchors of each row, -1 where the
+# views are missing, and squared distances.
+NEAREST = Column("nearest anchors in list {}", "int32", "(n, L)", ("anchors", "fit"), ("members", "anchors"))
+DISTANCE = Column("distances in list {}", "float32", "(n, L)", ("anchors", "fit"), ("members", "anchors"))
 
 # One member of the ensemble: the first is dropped when the second is there.
 MEMBER_EMBEDDING = Column("embedding of {} member {}", "float64", "(n, K')", ("members",), ("members",))
@@ -63,6 +64,7 @@ MEMBER_LABELS = Column("labels of {} member {}", "int32", "(n,)", ("members",), 
 # The consensus is looked for in two spaces, and the better labels are kept.
 CONSENSUS = Column("consensus vectors", "float64", "(n, K)", ("consensus",), ("consensus",))
 DIRECTIONS = Column("consensus vectors of length 1", "float64", "(n, K)", ("consensus",), ("consensus",))
+FAMILY_LABELS = Column("labels by {} graphs", "int32", "(n,)", ("fit",), ("consensus",))
 LABELS_BY = Column("labels by {}", "int32", "(n,)", ("consensus",), ("consensus",))
 EARLIER_LABELS = Column("labels of the batch before", "int32", "(n,)", ("fit",), ("fit",))
 

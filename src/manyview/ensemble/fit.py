@@ -8,7 +8,7 @@ ones are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,20 +20,33 @@ from manyview.ensemble.anchors import (
     AnchoredViews,
     Pool,
     ScaledView,
+    agreement_weights,
     choose_anchors,
+    joint_spaces,
     lists_of,
     make_pool,
     neighbour_lists,
     scale_views,
+    side_by_side,
     view_units,
 )
-from manyview.ensemble.columns import CONFIDENCE, EARLIER_LABELS, EMBEDDING, GRAPH, LABELS, ROWS
+from manyview.ensemble.columns import (
+    CONFIDENCE,
+    DISTANCE,
+    EARLIER_LABELS,
+    EMBEDDING,
+    FAMILY_LABELS,
+    GRAPH,
+    LABELS,
+    NEAREST,
+    ROWS,
+)
 from manyview.ensemble.consensus import (
     Consensus,
+    agreement_with,
     confidence,
     copy,
     find_consensus,
-    mean_information,
     pairwise_information,
     stability,
 )
@@ -62,7 +75,10 @@ OnConsensus = Callable[["Ensemble", Consensus], None] | None
 
 @dataclass(frozen=True)
 class Basis:
-    """Samples in memory, ``given`` by their rows among all samples, and what follows from them before learning."""
+    """Samples in memory, ``given`` by their rows among all samples, and what follows from them before learning.
+
+    ``columns`` are their neighbour lists, in canonical order.
+    """
 
     views: Views
     given: np.ndarray
@@ -70,17 +86,27 @@ class Basis:
     order: CanonicalOrder
     scaled: list[ScaledView]
     pool: Pool
+    columns: dict[str, np.ndarray]
     n_jobs: int | None
 
     def lists(self, pool: Pool, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Return the neighbour lists of the samples at these positions of the canonical order."""
         same = self.order.twin[positions]  # equal samples have equal lists
-        return {name: column[same] for name, column in neighbour_lists(self.scaled, pool.views, self.n_jobs).items()}
+        columns = self.columns
+        if pool is not self.pool:
+            columns = neighbour_lists(self.scaled, pool.spaces, self.n_jobs)
+        return {name: column[same] for name, column in columns.items()}
 
-    def anchored(self, pool: Pool) -> AnchoredViews:
-        """Return all that finding the neighbour lists of any sample takes."""
-        units = tuple(view_units(self.views, self.order))
-        return AnchoredViews(self.views.names, self.views.n_features, self.order.source, units, pool.views)
+    def anchored(self, pool: Pool, wanted: Collection[int]) -> AnchoredViews:
+        """Return all that finding these neighbour lists of any sample takes."""
+        return AnchoredViews(
+            self.views.names,
+            self.views.n_features,
+            self.order.source,
+            tuple(view_units(self.views, self.order)),
+            tuple(view.scaling for view in self.scaled),
+            {number: pool.spaces[number] for number in sorted(wanted)},
+        )
 
     @property
     def scaling_names(self) -> dict[str, str]:
@@ -98,10 +124,11 @@ def settle(
     n_jobs: int | None,
     patterns: np.ndarray | None = None,
 ) -> Basis:
-    """Order samples and views by content, scale the views and choose the anchors.
+    """Order samples and views by content, scale the views, choose the anchors and list those near each sample.
 
-    ``wanted`` names a scaling, or "auto", for every view; ``patterns`` are the combinations of views that any of all
-    samples have, where these are more than the basis.
+    The lists of single views tell how much each view counts; with these weights, views are put side by side. ``wanted``
+    names a scaling, or "auto", for every view; ``patterns`` are the combinations of views that any of all samples have,
+    where these are more than the basis.
     """
     order = canonical_order(views.arrays, wanted, views.present)
     if patterns is not None:  # a view counts as present if any copy of it is
@@ -109,11 +136,45 @@ def settle(
     scaled = scale_views(views, wanted, order)
     samples = choose_anchors(scaled, n_anchors, settings.seed)
     pool = make_pool(scaled, samples, settings.graph_types, n_jobs, patterns)
-    return Basis(views, given, settings, order, scaled, pool, n_jobs)
+    columns = neighbour_lists(scaled, pool.spaces, n_jobs)
+    weights = agreement_weights(columns, pool, order.twin)
+    pool = replace(pool, lists=replace(pool.lists, view_weights=weights))
+    spaces, joint = list(pool.spaces), {}
+    arrays = [views.arrays[v][order.rows] for v in order.views]
+    for name, values, found in joint_spaces(arrays, [wanted[v] for v in order.views], scaled, pool, settings):
+        joint[name] = tuple(range(len(spaces), len(spaces) + len(found)))
+        for number, space in zip(joint[name], found, strict=True):
+            parts = [values[v].values for v in space.views]
+            has_view = np.column_stack([values[v].present for v in space.views])
+            near, distance = space.nearest(side_by_side(parts, space.factors), has_view, n_jobs)
+            columns[NEAREST.of(number)], columns[DISTANCE.of(number)] = near, distance
+        spaces += found
+    far = tuple(space.far for space in spaces)
+    pool = replace(pool, spaces=tuple(spaces), lists=replace(pool.lists, far=far, joint=joint))
+    return Basis(views, given, settings, order, scaled, pool, columns, n_jobs)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was found with a few members of a family of graphs.
+
+    ``agreement`` is the mean NMI of their consensus with them, by weight, ``cross_agreement`` that with the members of
+    all families, each family counting the same; ``score`` is the mean of both.
+    """
+
+    family: str
+    n_members: int
+    agreement: float
+    cross_agreement: float
+
+    @property
+    def score(self) -> float:
+        """What families are chosen by."""
+        return (self.agreement + self.cross_agreement) / 2
 
 
 class Ensemble:
-    """Members with one type of graph that are learned on rows, and their consensus after each batch.
+    """Members with graphs of one family that are learned on rows, and their consensus after each batch.
 
     Parameters
     ----------
@@ -128,8 +189,8 @@ class Ensemble:
     members : list of Member
     information : ndarray of shape (n_members, n_members)
         Mutual information between the members, with their entropies on the diagonal.
-    scores : dict of str to float
-        The mean information of every type of graph that was tried, by name.
+    trials : list of Trial
+        What was found with each family that was tried, best first.
     steps : list of Consensus
         After each batch.
     """
@@ -138,19 +199,14 @@ class Ensemble:
         self.rows, self.lists, self.settings, self.graph_type = rows, lists, settings, graph_type
         self.members: list[Member] = []
         self.information = np.zeros((0, 0))
-        self.scores: dict[str, float] = {}
+        self.trials: list[Trial] = []
         self.steps: list[Consensus] = []
-
-    @property
-    def mean_information(self) -> float:
-        """The information that two members share on average: how much this type of graph finds in the data."""
-        return float(mean_information(self.information).mean())
 
     def grow(self, n_members: int) -> None:
         """Add members, which are independent of each other, until there are ``n_members``."""
         new = range(len(self.members), n_members)
         drawn = [draw_member(self.settings, self.graph_type, self.lists, index) for index in new]
-        self.members += self.rows.run([partial(fit_member, self.rows, self.lists, member) for member in drawn])
+        self.members += self.rows.run([partial(fit_member, self.rows, self.lists, member, self.settings.n_clusters) for member in drawn])
         self.information = pairwise_information(self.rows, self.members, self.information)
 
     def agree(self, n_members: int) -> Consensus:
@@ -172,31 +228,35 @@ class Ensemble:
 
 
 def learn(rows: Rows, lists: Lists, settings: Settings, on_consensus: OnConsensus = None) -> Ensemble:
-    """Choose the type of graph, then make the members in batches, with a consensus after each.
+    """Choose the family of graphs, then make the members in batches, with a consensus after each.
 
-    The type is decided without labels: a few members of each are made, and the type whose members share most mutual
-    information, averaged over all pairs, makes the rest. Clear clusters need few members: if a quarter of the tries of
-    the best type give the same labels as half of them, four and eight of sixteen, these are enough. In the end the
-    rows keep labels, embedding and confidence.
+    The family is chosen without labels: a quarter of the tries of each is made, and the best three go on to half of
+    them, the best two to all. Clear clusters need few members: if a quarter of the tries of the best family give the
+    same labels as half of them, four and eight of sixteen, these are enough. In the end the rows keep labels, embedding
+    and confidence.
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
-    tried = [Ensemble(rows, lists, settings, graph_type) for graph_type in settings.graph_types]
+    tried = [Ensemble(rows, lists, settings, family) for family in settings.graph_types if lists.have(family)]
 
     def agree(ensemble: Ensemble, n_members: int) -> None:
         consensus = ensemble.agree(n_members)
         if on_consensus is not None:
             on_consensus(ensemble, consensus)
 
-    if n_early >= 4:
-        best = _best_of(tried, n_early)
-        agree(best, n_early // 2)
-        agree(best, n_early)
-        if best.steps[-1].stability >= _CLEAR:
-            best.finish()
-            return best
-        best.steps.clear()
-    best = _best_of(tried, n_tries)
+    best, left = tried[0], tried
+    for size, n_left in ((n_early // 2, 3), (n_early, 2), (n_tries, 1)):
+        if size < 2 and n_tries > 1:
+            continue
+        left = _best_of(tried, left, size)[:n_left]
+        best = left[0]
+        if size == n_early >= 4:
+            agree(best, n_early // 2)
+            agree(best, n_early)
+            if best.steps[-1].stability >= _CLEAR:
+                best.finish()
+                return best
+            best.steps.clear()
     agree(best, n_tries)
     for part in np.array_split(np.arange(n_tries, settings.n_members), _BATCHES - 1):
         if len(part):
@@ -206,13 +266,31 @@ def learn(rows: Rows, lists: Lists, settings: Settings, on_consensus: OnConsensu
     return best
 
 
-def _best_of(tried: Sequence[Ensemble], n_members: int) -> Ensemble:
-    """Return the ensemble whose members share most information, out of one for each type of graph."""
-    for ensemble in tried:
+def _best_of(tried: Sequence[Ensemble], left: Sequence[Ensemble], n_members: int) -> list[Ensemble]:
+    """Return the families that are left, with ``n_members`` each, best first; the members of all are asked.
+
+    What was found is kept with every one of them.
+    """
+    for ensemble in left:
         ensemble.grow(n_members)
-    best = max(tried, key=lambda ensemble: ensemble.mean_information)
-    best.scores = {ensemble.graph_type.name: ensemble.mean_information for ensemble in tried}
-    return best
+    if len(tried) == 1:
+        return list(left)
+    found = {trial.family: trial for trial in tried[0].trials} | {e.graph_type.name: _try(e, tried) for e in left}
+    ranking = sorted(found.values(), key=lambda trial: (-trial.n_members, -trial.score))
+    for ensemble in tried:
+        ensemble.trials = ranking
+    return sorted(left, key=lambda ensemble: -found[ensemble.graph_type.name].score)
+
+
+def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
+    """Return how well the consensus of an ensemble agrees with its own members and with those of all."""
+    rows, n_clusters, name = ensemble.rows, ensemble.settings.n_clusters, ensemble.graph_type.name
+    consensus = find_consensus(rows, ensemble.settings, ensemble.members, ensemble.information)
+    labels = FAMILY_LABELS.of(name)
+    rows.keep(labels, copy, LABELS.name)
+    each = [agreement_with(rows, labels, n_clusters, e.members, np.ones(len(e.members))) for e in tried]
+    rows.drop(labels)
+    return Trial(name, len(ensemble.members), consensus.agreement, float(np.mean(each)))
 
 
 @dataclass(frozen=True)
@@ -246,17 +324,24 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     rows = learned if rows is None else rows
     where = basis.given[basis.order.rows] if learned is rows else np.arange(n)  # of the basis among the learned rows
 
-    def list_neighbours(pool: Pool) -> None:
-        if in_memory or not learn_on_all:
+    on_basis, every_view = in_memory or not learn_on_all, range(basis.pool.lists.n_views)
+
+    def list_neighbours(pool: Pool, wanted: Collection[int]) -> None:
+        if on_basis:
             learned.extend(_own_rows, basis.lists(pool, canonical))
         else:
-            learned.extend(_list_neighbours, basis.anchored(pool))
+            learned.extend(_list_neighbours, basis.anchored(pool, wanted))
 
-    # Neighbour lists, members, consensus.
-    list_neighbours(basis.pool)
-    ensemble = learn(learned, basis.pool.lists, basis.settings, on_consensus)
+    # Neighbour lists, members, consensus. All samples are only compared in what the best family on the basis takes.
+    settings, lists, trials = basis.settings, basis.pool.lists, None
+    if not on_basis:
+        settings, trials = _settled(basis)
+    list_neighbours(basis.pool, {*every_view, *lists.joint.get(settings.graph_types[0].name, ())})
+    ensemble = learn(learned, lists, settings, on_consensus)
+    ensemble.trials = ensemble.trials if trials is None else trials
+    used = {number for member in ensemble.members for number in member.lists}
     model = Model(
-        basis.anchored(basis.pool),
+        basis.anchored(basis.pool, used),
         ensemble.lists,
         tuple(ensemble.members),
         ensemble.steps[-1],
@@ -271,7 +356,7 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     # The learned graph, with an anchor in every cluster.
     pool = with_every_cluster(basis, labels)
     if pool is not basis.pool:
-        list_neighbours(pool)
+        list_neighbours(pool, every_view)
     n_neighbors = min(GRAPH_NEIGHBORS, len(pool.samples) - 1)
     rule = graph_rule(learned, pool.lists, labels[pool.samples], n_neighbors, n_clusters)
 
@@ -280,13 +365,23 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
         # Few samples keep double precision until the end; of many, memory is needed once.
         rows.extend(_results, rule, np.dtype(float) if in_memory else precision(basis.views))
     else:
-        rows.extend(_assign, model, rule, None if pool is basis.pool else basis.anchored(pool))
+        missing = every_view if pool is not basis.pool else set(every_view) - used
+        rows.extend(_assign, model, rule, basis.anchored(pool, missing))
     connect_clusters(rows, rule)
     label_of = number_clusters(rows, n_clusters)
     if labels is not clusters:
         label_of = labels_of_clusters(clusters, _labels_at(rows, where), n_clusters)
     anchors = basis.given[basis.order.rows[pool.samples]]
     return Fit(rows, ensemble, replace(model, label_of=label_of), rule, anchors)
+
+
+def _settled(basis: Basis) -> tuple[Settings, list[Trial]]:
+    """Choose the family of graphs on the basis; return settings with it alone, and what was found."""
+    settings = basis.settings
+    rows = LocalRows(basis.lists(basis.pool, np.arange(len(basis.given))), basis.n_jobs)
+    tries = replace(settings, n_members=min(settings.n_members, settings.n_tries))
+    chosen = learn(rows, basis.pool.lists, tries)
+    return replace(settings, graph_types=(chosen.graph_type,)), chosen.trials
 
 
 def _own_rows(block: Block, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -304,15 +399,14 @@ def _results(block: Block, rule: GraphRule, dtype: np.dtype) -> dict[str, np.nda
     return {name: value.astype(dtype, copy=False) for name, value in found.items()}
 
 
-def _assign(block: Block, model: Model, rule: GraphRule, graph_views: AnchoredViews | None) -> dict[str, np.ndarray]:
-    """Assign the samples of a block, and make their graph, with anchors of its own if there are ``graph_views``."""
+def _assign(block: Block, model: Model, rule: GraphRule, graph_views: AnchoredViews) -> dict[str, np.ndarray]:
+    """Assign the samples of a block, and make their graph; ``graph_views`` has the lists that only the graph takes."""
 
     def one(part: Block) -> dict[str, np.ndarray]:
         views = checked(part)
         lists = lists_of(views, model.views)
         found = assign_samples(model, lists, views, part[ROWS.name].start)
-        lists = lists if graph_views is None else lists_of(views, graph_views)
-        graph = inner_edges({**lists, **found}, rule)
+        graph = inner_edges({**lists, **lists_of(views, graph_views), **found}, rule)
         return {**found, GRAPH.name: graph.astype(found[CONFIDENCE.name].dtype)}
 
     return in_parts(block, one)
@@ -336,4 +430,5 @@ def with_every_cluster(basis: Basis, labels: np.ndarray) -> Pool:
     if not len(missing):
         return pool
     samples = np.concatenate([pool.samples, [np.flatnonzero(labels == c)[0] for c in missing]]).astype(np.int64)
-    return make_pool(basis.scaled, samples, basis.settings.graph_types, basis.n_jobs, pool.lists.patterns)
+    larger = make_pool(basis.scaled, samples, basis.settings.graph_types, basis.n_jobs, pool.lists.patterns)
+    return replace(larger, lists=replace(larger.lists, view_weights=pool.lists.view_weights))

@@ -42,16 +42,17 @@ class GraphRule:
     @property
     def member(self) -> Member:
         """The member of an ensemble that would have drawn everything."""
-        views = tuple(range(len(self.lists.far)))
+        views = tuple(range(self.lists.n_views))
         return Member(-1, "whole", views, np.arange(self.lists.n_anchors), self.n_neighbors, 0, self.n_clusters, 0)
 
 
 def graph_rule(rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors: int, n_clusters: int) -> GraphRule:
-    """The rule for rows with ``labels``, with views weighted by how little the clusters cut them."""
-    rule = GraphRule(lists, anchor_labels, n_clusters, n_neighbors, np.ones(len(lists.far)))
+    """The rule for rows with ``labels``; views count by how little the clusters cut them, and how well they agree."""
+    rule = GraphRule(lists, anchor_labels, n_clusters, n_neighbors, np.ones(lists.n_views))
     units = units_in_one(rows.n_rows)  # the edges of a row in a view sum to 1 at most
     weights = view_weights(rows.sum(_cluster_masses, rule, units) / units)
-    return GraphRule(lists, anchor_labels, n_clusters, n_neighbors, weights)
+    weights = weights * [lists.weight(v) for v in range(lists.n_views)]
+    return GraphRule(lists, anchor_labels, n_clusters, n_neighbors, weights / weights.sum())
 
 
 def view_weights(masses: np.ndarray) -> np.ndarray:

@@ -44,21 +44,34 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class GraphType:
-    """A type of graph. Ranges are (lowest, highest), and every member draws from them anew, on a logarithmic scale.
+    """A family of graphs. Ranges are (lowest, highest), and every member draws from them anew, on a logarithmic scale.
 
-    ``n_neighbors`` is the number of anchors that a sample is compared with in each view, at most ``reach`` times the
-    anchors of a cluster. With ``choosiness``, the number of those for each one that is kept, dense views keep only the
-    edges that they support together; without, they are added up, as views of counts always are.
+    ``n_neighbors`` is the number of anchors that a sample is compared with, at most ``reach`` times the anchors of a
+    cluster. Views are compared one by one and their graphs added up, which is an *or*: samples are joined if they are
+    near in some views. With ``choosiness``, the number of neighbours for each one that is kept, dense views keep only
+    the edges that they support together; counts are always added up. With a ``scaling``, views are compared side by
+    side, an *and*: their distances are added up before neighbours are chosen, with that scaling of every view that has
+    an automatic one.
     """
 
     name: str
     n_neighbors: tuple[int, int]
     reach: float
     choosiness: tuple[float, float] | None
+    scaling: str | None = None
 
 
-# Local graphs follow clusters that are small or of odd shapes, broad ones average out noise.
-GRAPH_TYPES = (GraphType("local", (5, 15), 1.0, None), GraphType("broad", (20, 60), 3.0, (1.0, 4.0)))
+# Local graphs follow clusters that are small or of odd shapes, broad ones average out noise. Side by side, views that
+# each confuse some clusters can tell them apart together; centred rows keep lengths, which unit rows lose.
+GRAPH_TYPES = (
+    GraphType("local", (5, 15), 1.0, None),
+    GraphType("broad", (20, 60), 3.0, (1.0, 4.0)),
+    GraphType("joint", (8, 30), 2.0, None, "auto"),
+    GraphType("joint-centered", (8, 30), 2.0, None, "centered"),
+    GraphType("joint-standardized", (8, 30), 2.0, None, "standardized"),
+)
+# Singular vectors after the K-th count by how far the spectrum has dropped since, to this power.
+_DROP_POWER = 8.0
 
 
 def graph_types(n_neighbors: Any) -> tuple[GraphType, ...]:
@@ -91,13 +104,30 @@ class Settings:
 class Lists:
     """What the neighbour lists of all rows have in common.
 
-    ``n_anchors`` is the size of the pool. ``far`` is, per view, the distance at which similarity ends. ``patterns``
-    holds the combinations of views that samples have, each once; None if every sample has all views.
+    There is a list for each view, then those of views side by side: ``joint`` says which they are, by family of
+    graphs. ``n_anchors`` is the size of the pool. ``far`` is, per list, the distance at which similarity ends.
+    ``patterns`` holds the combinations of views that samples have, each once; None if every sample has all views.
+    ``view_weights``, 1 at most, say how much each view counts where views are added up; None if all count the same.
     """
 
     n_anchors: int
     far: tuple[float, ...]
     patterns: np.ndarray | None = None
+    view_weights: tuple[float, ...] | None = None
+    joint: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views, whose lists come first."""
+        return len(self.far) - sum(map(len, self.joint.values()))
+
+    def weight(self, view: int) -> float:
+        """Return how much a list counts where several are added up."""
+        return 1.0 if self.view_weights is None or view >= len(self.view_weights) else self.view_weights[view]
+
+    def have(self, graph_type: GraphType) -> bool:
+        """Return whether there are the lists that this family takes."""
+        return graph_type.scaling is None or graph_type.name in self.joint
 
     def cover(self, views: np.ndarray) -> bool:
         """Return whether every sample has one of these views."""
@@ -112,13 +142,14 @@ def _not_yet() -> np.ndarray:
 class Member:
     """A member: what it has drawn, and, once it is fitted, how it embeds a row and where its centres are.
 
-    ``n_kept`` is the number of edges that dense views share; 0 if they are added up. A row is embedded by its edges,
-    scaled per graph and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
+    ``lists`` are the neighbour lists that it has drawn: those of some views, or one of views side by side. ``n_kept`` is
+    the number of edges that dense views share; 0 if they are added up. A row is embedded by its edges, scaled per graph
+    and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
     """
 
     index: int
     graph_type: str
-    views: tuple[int, ...]
+    lists: tuple[int, ...]
     anchors: np.ndarray
     n_neighbors: int
     n_kept: int
@@ -137,16 +168,15 @@ class Member:
 def draw_member(settings: Settings, graph_type: GraphType, lists: Lists, index: int) -> Member:
     """Draw views, anchors, k and K' of a member; the same for the same index, however many members there are.
 
-    Views are the same for every type of graph, and where the pool is large also anchors and K', for a fair comparison.
-    Views are added until each sample has one of them.
+    Views that are added up are the same for every family, and where the pool is large also anchors and K', for a fair
+    comparison. Of the lists of views side by side, members take turns.
     """
-    s, n_views = settings, len(lists.far)
+    s = settings
     rng = np.random.default_rng([s.seed, index])
-    n_drawn = rng.integers(int(np.ceil(s.view_share * n_views - 1e-9)), n_views + 1)
-    shuffled = rng.permutation(n_views)
-    while not lists.cover(shuffled[:n_drawn]):
-        n_drawn += 1
-    views = np.sort(shuffled[:n_drawn])
+    views = draw_views(lists, s.view_share, rng)
+    if graph_type.scaling is not None:
+        joint = lists.joint[graph_type.name]
+        views = (joint[index % len(joint)],)
     k = round(_draw_log(graph_type.n_neighbors, rng))
     choosiness = _draw_log(graph_type.choosiness or (1.0, 1.0), rng)
     pool = lists.n_anchors
@@ -157,7 +187,17 @@ def draw_member(settings: Settings, graph_type: GraphType, lists: Lists, index: 
     most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2 * (s.more_clusters > 1))
     n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
     seed = int(rng.integers(2**62))
-    return Member(index, graph_type.name, tuple(map(int, views)), anchors, k, min(n_kept, k), n_clusters, seed)
+    return Member(index, graph_type.name, views, anchors, k, min(n_kept, k), n_clusters, seed)
+
+
+def draw_views(lists: Lists, share: float, rng: np.random.Generator) -> tuple[int, ...]:
+    """Draw this share of the views or more; views are added until each sample has one of them."""
+    n_views = lists.n_views
+    n_drawn = rng.integers(int(np.ceil(share * n_views - 1e-9)), n_views + 1)
+    shuffled = rng.permutation(n_views)
+    while not lists.cover(shuffled[:n_drawn]):
+        n_drawn += 1
+    return tuple(sorted(map(int, shuffled[:n_drawn])))
 
 
 def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
@@ -165,9 +205,15 @@ def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
     return float(low * (high / low) ** rng.random())
 
 
-def fit_member(rows: Rows, lists: Lists, member: Member) -> Member:
-    """Cluster the rows by the leading vectors of the member's graph; they keep its labels."""
+def fit_member(rows: Rows, lists: Lists, member: Member, n_clusters: int) -> Member:
+    """Cluster the rows by the leading vectors of the member's graph; they keep its labels.
+
+    A member draws K' >= K clusters, and as many vectors. If K clusters are well apart, the vectors after the K-th split
+    the largest of them at random, and k-means would rather follow these than tell two small clusters apart. So they
+    count by ``(σ_j / σ_K)^8``: hardly at all after a clear drop of the spectrum, and fully if there is none.
+    """
     values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters)
+    vectors = vectors * np.minimum(values / values[min(n_clusters, len(values)) - 1], 1.0) ** _DROP_POWER
     project = np.ascontiguousarray(vectors / values)
     embedding = MEMBER_EMBEDDING.of(member.graph_type, member.index)
     rows.keep(embedding, _embed, lists, member, scale, project)
@@ -217,11 +263,12 @@ def _largest_entry(lists: Lists, member: Member) -> float:
 
     ``W = B Σ_g f_g C_g D_g^-½``, where graph g counts f_g times, rows of C_g sum to 1 at most and its columns to D_g at
     most, so that the norm of each ``C_g D_g^-½`` is at most 1. Rows of samples with missing views are multiplied by B,
-    at most ``Σf`` over the smallest f, which is at least 1. The entries are those of a positive semi-definite matrix:
-    none is larger than its norm, the square of that of W.
+    at most ``Σf`` over the smallest f. The entries are those of a positive semi-definite matrix: none is larger than
+    its norm, the square of that of W.
     """
-    total = graph_weights(lists, member).sum()
-    return float(total**2 if lists.patterns is None else total**4)
+    weights = graph_weights(lists, member)
+    largest = weights.sum() if lists.patterns is None else weights.sum() ** 2 / weights.min()
+    return float(largest**2)
 
 
 def member_labels(block: Block, lists: Lists, member: Member) -> np.ndarray:
@@ -234,12 +281,13 @@ def member_labels(block: Block, lists: Lists, member: Member) -> np.ndarray:
 
 def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
     """Return anchors, weights, and the columns of each graph that is added up: see :func:`graph_weights`."""
-    dense = [v for v in member.views if member.n_kept and np.isinf(lists.far[v])]
-    single = [v for v in member.views if v not in dense]
+    dense = [v for v in member.lists if member.n_kept and np.isinf(lists.far[v])]
+    single = [v for v in member.lists if v not in dense]
     width, kept = member.n_neighbors + 1, member.n_kept + 1 if dense else 0
     anchors, weights = _view_edges(block, lists, member, single)
     if dense:
         shared, support = _view_edges(block, lists, member, dense)
+        support *= np.repeat([lists.weight(v) for v in dense], width)
         best_supported(shared, support, member.n_kept, len(member.anchors))
         anchors, weights = np.hstack([shared[:, :kept], anchors]), np.hstack([support[:, :kept], weights])
     graphs = [(0, kept)] if dense else []
@@ -248,9 +296,10 @@ def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray
 
 
 def graph_weights(lists: Lists, member: Member) -> np.ndarray:
-    """Return how often each graph counts: the one that the dense views share as often as there are such views."""
-    n_dense = sum(bool(member.n_kept) and np.isinf(lists.far[v]) for v in member.views)
-    return np.array([n_dense] * bool(n_dense) + [1] * (len(member.views) - n_dense), dtype=float)
+    """Return how much each graph counts: the one that the dense views share as much as these views together."""
+    dense = [v for v in member.lists if member.n_kept and np.isinf(lists.far[v])]
+    shared = [sum(lists.weight(v) for v in dense)] if dense else []
+    return np.array(shared + [lists.weight(v) for v in member.lists if v not in dense], dtype=float)
 
 
 def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -258,7 +307,7 @@ def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) ->
     k = member.n_neighbors
     position = np.full(lists.n_anchors, -1, dtype=np.int32)
     position[member.anchors] = np.arange(len(member.anchors))
-    shape = (len(block[NEAREST.of(0)]), (k + 1) * len(views))
+    shape = (len(block[NEAREST.of(member.lists[0])]), (k + 1) * len(views))
     anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
     for i, v in enumerate(views):
         near, distance = block[NEAREST.of(v)], block[DISTANCE.of(v)]

@@ -43,15 +43,19 @@ class Model:
     def check(self) -> None:
         """Refuse parts that do not fit together, as those of a file may: compiled code trusts these indices."""
         n_anchors = self.lists.n_anchors
-        for view in self.views.anchors:
-            _expect(len(view.positions) == view.values.shape[0], "a position for every anchor")
-            _expect(1 <= view.length <= len(view.positions), "lists no longer than there are anchors")
-            _expect(_within(view.positions, n_anchors), f"positions below {n_anchors}")
+        n_views = len(self.views.scalings)
+        for space in self.views.spaces.values():
+            _expect(len(space.positions) == space.values.shape[0], "a position for every anchor")
+            _expect(1 <= space.length <= len(space.positions), "lists no longer than there are anchors")
+            _expect(_within(space.positions, n_anchors), f"positions below {n_anchors}")
+            _expect(all(0 <= v < n_views for v in space.views), f"views below {n_views}")
+            _expect(len(space.views) == len(space.scalings) == len(space.factors) == len(space.starts) > 0, "one scaling, factor and first column for every view")
         consensus, shares = self.consensus, self.consensus.shares
         n_labels = len(self.label_of)
         for member in self.members:
             size = len(member.anchors) + 1
             _expect(_within(member.anchors, n_anchors), f"anchors below {n_anchors}")
+            _expect(bool(member.lists) and set(member.lists) <= set(self.views.spaces), "the lists of every member")
             _expect(
                 0 <= member.n_kept <= member.n_neighbors and member.n_neighbors >= 1, "at most k edges that are kept"
             )

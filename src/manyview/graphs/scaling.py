@@ -362,13 +362,15 @@ def _neighbour_correlation(table: sp.csc_array) -> float:
     return float(products.sum() - mean[:-1] @ mean[1:]) / most if most > 0 else 0.0
 
 
-def effective_dimensions(view: np.ndarray) -> float:
+def effective_dimensions(view: Array) -> float:
     """Participation ratio ``(Σλ)²/Σλ²`` of the covariance, from a random sketch if the view is wide."""
-    centred = view - view.mean(axis=0)
-    if centred.shape[1] > _SKETCH:
-        centred = centred @ np.random.default_rng(0).standard_normal((centred.shape[1], _SKETCH))
-    scale = np.abs(centred).max()
-    if scale <= _ROUNDING * np.abs(view).max():
+    if view.shape[1] > _SKETCH:
+        sketch = np.asarray(view @ np.random.default_rng(0).standard_normal((view.shape[1], _SKETCH)))
+    else:
+        sketch = _dense(view)
+    centred = sketch - sketch.mean(axis=0)
+    scale = np.abs(centred).max(initial=0.0)
+    if scale <= _ROUNDING * np.abs(sketch).max(initial=0.0):
         return 0.0
     covariance = (centred / scale).T @ (centred / scale)
     return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
