@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from sklearn.manifold import spectral_embedding
 
 from manyview.graphs import (
     graph_component_labels,
@@ -16,6 +17,7 @@ from manyview.graphs import (
     symmetrize,
 )
 from manyview.graphs.laplacian import edge_costs, some_eigenvectors
+from manyview.graphs.spectrum import random_walk_eigenvectors
 
 SIZES = {"dense": 60, "lanczos": 500}
 
@@ -211,3 +213,24 @@ def test_eigenvalues_that_are_repeated_give_the_same_vectors_in_every_call():
     (values, vectors), (_, again) = (largest_eigenvectors(matrix, 6) for _ in range(2))
     np.testing.assert_array_equal(vectors, again)
     np.testing.assert_allclose(values, 3)
+
+
+@pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_eigenvectors_of_the_random_walk(n, kind):
+    sparse = neighbor_graph(points(n), 8)
+    graph = sparse.toarray()
+    found = random_walk_eigenvectors(graph if kind == "dense" else sparse, 4)
+    image = graph @ found / graph.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(image, found * (image / found)[0], atol=1e-8)  # each is stretched
+    expected = spectral_embedding(graph, n_components=4, drop_first=False, random_state=0)
+    np.testing.assert_allclose(projector(found), projector(expected), atol=1e-6)
+
+
+def test_eigenvectors_of_the_random_walk_of_several_components():
+    graph = in_pieces(90, 3)
+    _, labels = graph_component_labels(graph)
+    found = random_walk_eigenvectors(graph, 3)
+    for component in range(3):  # constant inside each component
+        np.testing.assert_allclose(np.ptp(found[labels == component], axis=0), 0.0, atol=1e-8)
+    assert len(np.unique(found.round(6), axis=0)) == 3

@@ -204,6 +204,29 @@ def laplacian_eigenvectors(
     return np.concatenate([np.zeros(known.shape[1]), top - values]), np.hstack([known, vectors])
 
 
+def random_walk_eigenvectors(graph: np.ndarray | sp.csr_array, n_vectors: int) -> np.ndarray:
+    """The eigenvectors of the largest eigenvalues of the random walk ``D^-1 W``, the relaxed normalised cut.
+
+    They are ``D^-½ u`` for the eigenvectors u of ``D^-½ W D^-½``, as scikit-learn's ``spectral_embedding`` has them, up
+    to a factor. In a graph of several components each of them is solved by itself, see
+    :func:`largest_eigenvectors_by_part`.
+
+    Parameters
+    ----------
+    graph : ndarray or csr_array of shape (n, n)
+        W, symmetric and non-negative. A dense one is taken to be connected.
+    n_vectors : int
+        At most n.
+
+    Returns
+    -------
+    ndarray of shape (n, n_vectors)
+    """
+    solve = largest_eigenvectors if isinstance(graph, np.ndarray) else largest_eigenvectors_by_part
+    _, vectors = solve(normalize_graph(graph), n_vectors)
+    return inverse_sqrt(np.asarray(graph.sum(axis=1)).ravel())[:, None] * vectors
+
+
 def _diagonal_block(matrix: sp.csr_array, first: int, last: int) -> sp.csr_array:
     """Rows and columns ``first`` to ``last - 1`` of a block diagonal matrix, without copying it."""
     low, high = matrix.indptr[first], matrix.indptr[last]
