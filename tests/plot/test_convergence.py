@@ -23,7 +23,13 @@ def test_ensemble(models, ax):
 
 
 def test_every_method_has_a_default(models, ax):
-    usual = {"GraphEnsemble": ["agreement", "stability"], "CoTrainingSpectral": ["subspace change"]}
+    usual = {
+        "GraphEnsemble": ["agreement", "stability"],
+        "CoTrainingSpectral": ["subspace change"],
+        "ConcatKMeans": ["start objective"],
+        "ConcatSpectral": ["start objective"],
+        "SNF": ["relative change"],
+    }
     for name, model in models.items():
         ax.clear()
         if name == "LMVSC":

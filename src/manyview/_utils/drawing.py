@@ -15,7 +15,7 @@ AGREEMENTS = ("agreement", "stability")
 """Records and scores that are between 0 and 1 by nature."""
 
 # What is looked at if there are no agreements: the first of these that there is.
-_USUAL = ("objective", "subspace_change")
+_USUAL = ("objective", "subspace_change", "relative_change", "start_objective")
 
 
 def is_by_view(history: Mapping[str, np.ndarray]) -> bool:
@@ -27,6 +27,8 @@ def steps(history: Mapping[str, np.ndarray], n_iter: int) -> tuple[np.ndarray, s
     """The number of each step, and what is counted."""
     if "n_members" in history:
         return history["n_members"], "members"
+    if set(history) == {"start_objective"}:  # of methods that only run k-means, whose passes are not recorded
+        return np.arange(1, len(history["start_objective"]) + 1), "start"
     return np.arange(1, n_iter + 1), "pass"
 
 

@@ -23,7 +23,7 @@ class Step:
     total : int
         Steps that there will be, at most.
     unit : str
-        What is counted: "passes", "views", "members", "samples", "fits".
+        What is counted: "passes", "starts", "views", "members", "samples", "fits".
     objective : float, optional
         What a solver has reached.
     measure : str

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from manyview.cluster._rdekm import RDEKM
     from manyview.cluster._saving import load
     from manyview.cluster._sfmc import SFMC
+    from manyview.cluster._side_by_side import ConcatKMeans, ConcatSpectral
     from manyview.cluster._smsc import SMSC
+    from manyview.cluster._snf import SNF
     from manyview.cluster._swmc import SwMC
     from manyview.cluster._tbgl import TBGL
     from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
@@ -38,10 +40,13 @@ __all__ = [
     "RDEKM",
     "SFMC",
     "SMSC",
+    "SNF",
     "TBGL",
     "ClusterCountSuggestion",
     "CoRegularizedSpectral",
     "CoTrainingSpectral",
+    "ConcatKMeans",
+    "ConcatSpectral",
     "Facts",
     "GraphEnsemble",
     "Method",

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,10 @@ from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.canonical import check_n_clusters
 from manyview.graphs.components import relabel_by_first
-from manyview.views import Views, check_views
+from manyview.views import Array, Views, check_views
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 
 def interval(kind: type, low: float | None, high: float | None, closed: str) -> Interval:
@@ -287,9 +290,14 @@ def kmeans_labels(
     points: np.ndarray, n_clusters: int, random_state: int | np.random.RandomState | None, n_init: int
 ) -> np.ndarray:
     """The best of ``n_init`` runs of k-means."""
+    return run_kmeans(points, n_clusters, random_state, n_init).labels_
+
+
+def run_kmeans(points: Array, n_clusters: int, random_state: int | np.random.RandomState | None, n_init: int) -> KMeans:
+    """Return scikit-learn's k-means, fitted: the best of ``n_init`` runs."""
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
     with warnings.catch_warnings():
         # of fewer different points than clusters, which fit says in words about clusters if it matters
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_
+        return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points)

@@ -10,7 +10,8 @@ from typing import Any
 
 from manyview.cluster._base import Facts, MultiViewClusterer
 
-# Our own first, then the paper's, then those it compares with in the order of its tables.
+# Our own first, then the paper's, then those it compares with in the order of its tables, then what users try first
+# and what is usual in other fields.
 HOMES = {
     "GraphEnsemble": "_graph_ensemble",
     "TBGL": "_tbgl",
@@ -27,6 +28,9 @@ HOMES = {
     "LMVSC": "_lmvsc",
     "ETLMSC": "_etlmsc",
     "SFMC": "_sfmc",
+    "ConcatKMeans": "_side_by_side",
+    "ConcatSpectral": "_side_by_side",
+    "SNF": "_snf",
 }
 """The module of each method. Importing all of them takes a while, so it is done for those that are asked for."""
 

@@ -26,8 +26,9 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
         With ``history_``.
     keys : str or sequence of str, optional
         What to draw of it. None draws the objective; for GraphEnsemble, ``agreement`` and ``stability`` against the
-        number of members; for CoTrainingSpectral, which has no objective, ``subspace_change``. Of an array with a value
-        for each view, every view becomes a line.
+        number of members; for CoTrainingSpectral and SNF, which have no objective, ``subspace_change`` and
+        ``relative_change``; for ConcatKMeans and ConcatSpectral, ``start_objective`` against the number of the start.
+        Of an array with a value for each view, every view becomes a line.
     ax : Axes, optional
         Where to draw; a new figure if None.
 
