@@ -45,8 +45,9 @@ class SNF(MultiViewClusterer):
     bandwidth_factor : float, default=0.5
         Larger values let affinities fall more slowly with the distance. µ in the paper, which recommends 0.3 to 0.8.
     scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "standardized", is that of the authors: every column has mean 0
-        and variance 1. Each scaled view is then divided so that the variances of its columns add up to 1.
+        What is done to each view first. Each scaled view is then divided so that the variances of its columns add up to
+        1. The default, "centered", does only that: it keeps the proportions of the columns of a view. The authors
+        standardise every column, "standardized".
     max_iter : int, default=20
         Number of passes. All of them are made; there is no test of convergence. The paper recommends 10 to 20.
     n_init : int, default=10
@@ -117,7 +118,7 @@ class SNF(MultiViewClusterer):
         *,
         n_neighbors: int = 20,
         bandwidth_factor: float = 0.5,
-        scaling: str = "standardized",
+        scaling: str = "centered",
         max_iter: int = 20,
         n_init: int = 10,
         view_sizes: int | Sequence[int] | None = None,
