@@ -47,6 +47,7 @@ def test_a_graph_without_weight():
 def test_every_method_shows_what_it_has_learned(models, blobs):
     kinds = {
         "GraphEnsemble": ["learned"],
+        "ConcatKMeans": [],
         **{key: ["learned", "learned"] for key in ("TBGL", "SFMC")},
         **{key: ["learned"] for key in ("CLR", "SwMC", "MVGL", "MLAN")},
     }
