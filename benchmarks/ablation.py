@@ -17,22 +17,22 @@ import numpy as np
 from manyview import GraphEnsemble
 from manyview.datasets import fetch_dataset
 from manyview.ensemble import consensus
-from manyview.ensemble.members import GRAPH_TYPES, Settings
+from manyview.ensemble.members import FAMILIES, Settings
 from manyview.metrics import accuracy, normalized_mutual_info
 from manyview.proximal import prox_lp
 
 CLEAR = ("MSRC-v5", "Handwritten4", "Mnist4", "BBCSport", "ORL", "3Sources")
 HARD = ("100Leaves", "Scene_15", "WebKB", "Reuters-1200")
-LOCAL, BROAD = GRAPH_TYPES
+LOCAL, BROAD, *JOINT = FAMILIES
 
 Change = Callable[[Settings], Settings]
 
 VARIANTS: dict[str, tuple[Change, dict[str, object]]] = {
     "default": (lambda s: s, {}),
     "one member": (lambda s: replace(s, n_members=1, n_tries=1), {}),
-    "local graphs only": (lambda s: replace(s, graph_types=(LOCAL,)), {}),
-    "broad graphs only": (lambda s: replace(s, graph_types=(BROAD,)), {}),
-    "views added up": (lambda s: replace(s, graph_types=(LOCAL, replace(BROAD, choosiness=None))), {}),
+    "local graphs only": (lambda s: replace(s, families=(LOCAL,)), {}),
+    "broad graphs only": (lambda s: replace(s, families=(BROAD,)), {}),
+    "views added up": (lambda s: replace(s, families=(LOCAL, replace(BROAD, choosiness=None))), {}),
     "equal member weights": (lambda s: replace(s, weight_power=0.0), {}),
     "all views in every member": (lambda s: replace(s, view_share=1.0), {}),
     "all anchors in every member": (lambda s: replace(s, anchor_share=(1.0, 1.0)), {}),

@@ -30,20 +30,19 @@ from manyview.ensemble.anchors import pool_size
 from manyview.ensemble.columns import LABELS
 from manyview.ensemble.consensus import agreement_with, find_consensus, mean_information
 from manyview.ensemble.fit import Ensemble, settle
-from manyview.ensemble.members import GRAPH_TYPES, Settings
+from manyview.ensemble.members import FAMILIES, Settings
 from manyview.io import read_views
 
 # Halves of like kinds: images, texts, and others.
 HALVES = (
-    ("MSRC-v5", "Handwritten4", "100Leaves", "LandUse_21", "3Sources", "BBC4view", "Reuters-1200", "Movies")
-    + ("ProteinFold",),
-    ("ORL", "Handwritten6", "Mnist4", "Scene_15", "BBCSport", "Reuters600", "WebKB", "NGs", "Wikipedia"),
+    "MSRC-v5 Handwritten4 100Leaves LandUse_21 3Sources BBC4view Reuters-1200 Movies ProteinFold".split(),
+    "ORL Handwritten6 Mnist4 Scene_15 BBCSport Reuters600 WebKB NGs Wikipedia".split(),
 )
 MODES = ("default", "equal views", "all vectors")
 FOLDER = Path("output/selection")
 N_MEMBERS = 16
 
-FAMILIES = {
+CHOICES = {
     "local, broad": ("local", "broad"),
     "+ joint": ("local", "broad", "joint"),
     "+ joint-centered": ("local", "broad", "joint-centered"),
@@ -59,14 +58,12 @@ def record(name: str, seed: int, mode: str) -> dict[str, Any]:
     truth, k = np.asarray(shuffled.labels), len(np.unique(shuffled.labels))
     views = check_views(shuffled)
     settings = Settings(k, n_members=N_MEMBERS, seed=int(np.random.RandomState(seed).randint(2**31)))
-    basis = settle(
-        views, np.arange(len(truth)), ["auto"] * views.n_views, settings, pool_size(len(truth), k), None
-    )
+    basis = settle(views, np.arange(len(truth)), ["auto"] * views.n_views, settings, pool_size(len(truth), k), None)
     lists, power = basis.pool.lists, members._DROP_POWER
     lists = replace(lists, view_weights=None) if mode == "equal views" else lists
     members._DROP_POWER = 0.0 if mode == "all vectors" else power
     rows = LocalRows(basis.lists(basis.pool, np.argsort(basis.order.rows)))
-    tried = [Ensemble(rows, lists, settings, family) for family in GRAPH_TYPES if lists.have(family)]
+    tried = [Ensemble(rows, lists, settings, family) for family in FAMILIES if lists.have(family)]
     found: dict[str, Any] = {}
     for ensemble in tried:
         ensemble.grow(N_MEMBERS)
@@ -74,10 +71,8 @@ def record(name: str, seed: int, mode: str) -> dict[str, Any]:
     for ensemble in tried:
         consensus = find_consensus(rows, settings, ensemble.members, ensemble.information)
         scores = clustering_scores(truth, rows.gather(LABELS.name))
-        cross = {
-            e.graph_type.name: agreement_with(rows, LABELS.name, k, e.members, np.ones(N_MEMBERS)) for e in tried
-        }
-        found[ensemble.graph_type.name] = {
+        cross = {e.family.name: agreement_with(rows, LABELS.name, k, e.members, np.ones(N_MEMBERS)) for e in tried}
+        found[ensemble.family.name] = {
             "acc": scores["acc"],
             "nmi": scores["nmi"],
             "agreement": consensus.agreement,
@@ -129,7 +124,7 @@ RULES: dict[str, Callable[[dict, tuple[str, ...]], dict[str, float]]] = {
 def variants() -> Iterator[tuple[str, str, Callable]]:
     """Yield the name of each variant, its mode, and what takes a family."""
     for mode in MODES:
-        for which, families in FAMILIES.items():
+        for which, families in CHOICES.items():
             for rule, score in RULES.items():
 
                 def take(found: dict, families: tuple[str, ...] = families, score: Callable = score) -> str:
@@ -147,14 +142,21 @@ def table() -> None:
         runs[mode].setdefault(name, []).append(pickle.loads(path.read_bytes()))
     worth = {}
     for variant, mode, take in variants():
+        if not runs[mode]:
+            continue
         means = {}
         for name, seeds in runs[mode].items():
             taken = [found[take(found)] for found in seeds]
             means[name] = [np.mean([each[score] for each in taken]) for score in ("acc", "nmi")]
         halves = [np.mean([means[name] for name in half if name in means], axis=0) for half in HALVES]
         worth[variant] = halves
-    best = [np.mean([[max(f["acc"] for f in r.values()) for r in runs["default"][n]] for n in half]) for half in HALVES]
-    print(f"16 members, rows shuffled, {len(next(iter(runs['default'].values())))} seeds; ACC/NMI: half A, half B, both")
+    best = [
+        np.mean([np.mean([max(f["acc"] for f in found.values()) for found in runs["default"][n]]) for n in half])
+        for half in HALVES
+    ]
+    print(
+        f"16 members, rows shuffled, {len(next(iter(runs['default'].values())))} seeds; ACC/NMI: half A, half B, both"
+    )
     for variant, halves in sorted(worth.items(), key=lambda item: -np.mean(item[1], axis=0)[0]):
         both = np.mean(halves, axis=0)
         print(f"{variant:75s}" + "   ".join(f"{acc:.3f}/{nmi:.3f}" for acc, nmi in (*halves, both)))

@@ -109,7 +109,7 @@ def print_model(model: GraphEnsemble) -> None:
     weights = ", ".join(f"{n} {w:.2f}" for n, w in zip(model.view_names_, model.view_weights_, strict=True))
     print(f"\n{OURS}, rows {SHUFFLED}:")
     print(f"  view weights     {weights}")
-    print(f"  type of graphs   {model.graph_type_}")
+    print(f"  type of graphs   {model.graph_family_}")
     print(f"  mean confidence  {model.confidence_.mean():.3f}\n")
 
 

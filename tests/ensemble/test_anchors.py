@@ -20,7 +20,7 @@ from manyview.ensemble.anchors import (
     with_every_view,
 )
 from manyview.ensemble.columns import DISTANCE, NEAREST
-from manyview.ensemble.members import GRAPH_TYPES
+from manyview.ensemble.members import FAMILIES
 from manyview.graphs import can_weights, canonical_order, learn_scaling
 
 
@@ -269,11 +269,11 @@ def test_a_complete_pool_borrows_nothing():
 
 def test_patterns_are_the_combinations_that_samples_have(views):
     scaled, _ = scaled_by_those_who_have_it(views)
-    lists = make_pool(scaled, np.arange(17), GRAPH_TYPES, 1).lists
+    lists = make_pool(scaled, np.arange(17), FAMILIES, 1).lists
     assert lists.n_anchors == 17
     assert {tuple(row) for row in lists.patterns} == {
         tuple(row) for row in np.column_stack([v.present for v in scaled])
     }
     assert len(lists.patterns) == len({tuple(row) for row in lists.patterns})
     whole = [replace(view, present=np.ones(60, dtype=bool)) for view in scaled]
-    assert make_pool(whole, np.arange(17), GRAPH_TYPES, 1).lists.patterns is None
+    assert make_pool(whole, np.arange(17), FAMILIES, 1).lists.patterns is None

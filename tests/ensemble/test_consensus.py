@@ -29,7 +29,7 @@ SETTINGS = Settings(n_clusters=3)
 def ensemble(labels, block_rows=47, more=0):
     """Rows with a column of labels per member, and the members; ``more`` clusters of each are empty."""
     columns = {MEMBER_LABELS.of("local", r): column.astype(np.int32) for r, column in enumerate(labels)}
-    drawn = {"graph_type": "local", "views": (0,), "anchors": np.arange(9), "n_neighbors": 1, "n_kept": 0, "seed": 0}
+    drawn = {"family": "local", "lists": (0,), "anchors": np.arange(9), "n_neighbors": 1, "n_kept": 0, "seed": 0}
     members = [Member(index=r, n_clusters=int(x.max()) + 1 + more, **drawn) for r, x in enumerate(labels)]
     return LocalRows(columns, 1, block_rows), members
 

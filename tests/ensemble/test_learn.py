@@ -11,11 +11,11 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from manyview.engines import LocalRows
 from manyview.ensemble.fit import Ensemble, _best_of, learn
-from manyview.ensemble.members import GRAPH_TYPES, Lists, Settings
+from manyview.ensemble.members import FAMILIES, Lists, Settings
 
 SETTINGS = Settings(n_clusters=4, n_members=10, n_tries=4)
-LOCAL, BROAD = GRAPH_TYPES
-each_type = pytest.mark.parametrize("graph_type", GRAPH_TYPES, ids=lambda each: each.name)
+ADDED_UP = LOCAL, BROAD = FAMILIES[:2]
+each_type = pytest.mark.parametrize("family", ADDED_UP, ids=lambda each: each.name)
 
 
 def n_members(ensemble):
@@ -52,7 +52,7 @@ def test_steps_add_up_to_the_members(result):
     assert counts[-1] == SETTINGS.n_members == len(result.members)
     assert np.isnan(result.steps[0].stability)
     assert all(0 <= step.stability <= 1 + 1e-12 for step in result.steps[1:])
-    assert {member.graph_type for member in result.members} == {result.graph_type.name}
+    assert {member.family for member in result.members} == {result.family.name}
     assert [member.index for member in result.members] == list(range(SETTINGS.n_members))
     assert all(len(member.centres) == member.n_clusters for member in result.members)
 
@@ -65,11 +65,11 @@ def test_only_the_last_consensus_has_shares(result):
 
 def test_scores_tell_how_the_type_was_chosen(result):
     assert set(result.scores) == {"local", "broad"}
-    assert result.scores[result.graph_type.name] == max(result.scores.values())
+    assert result.scores[result.family.name] == max(result.scores.values())
 
 
 def tried(rows, lists, settings):
-    return [Ensemble(rows, lists, settings, graph_type) for graph_type in settings.graph_types]
+    return [Ensemble(rows, lists, settings, family) for family in settings.families]
 
 
 def off_diagonal_mean(information):
@@ -80,36 +80,36 @@ def test_the_type_with_the_larger_mean_information_is_chosen(blobs):
     columns, lists, _ = blobs
     best = _best_of(tried(LocalRows(columns, 1), lists, SETTINGS), SETTINGS.n_tries)
     expected = {}
-    for graph_type in GRAPH_TYPES:
-        alone = Ensemble(LocalRows(columns, 1), lists, SETTINGS, graph_type)
+    for family in FAMILIES:
+        alone = Ensemble(LocalRows(columns, 1), lists, SETTINGS, family)
         alone.grow(SETTINGS.n_tries)
         assert alone.mean_information == pytest.approx(off_diagonal_mean(alone.information))
-        expected[graph_type.name] = alone.mean_information
+        expected[family.name] = alone.mean_information
     assert best.scores == expected
-    assert best.graph_type.name == max(expected, key=expected.get)
+    assert best.family.name == max(expected, key=expected.get)
     assert best.mean_information == max(expected.values())
     assert len(best.members) == SETTINGS.n_tries
     assert expected["local"] != expected["broad"]
 
 
-@pytest.mark.parametrize("types", [GRAPH_TYPES, GRAPH_TYPES[::-1]], ids=["local first", "broad first"])
+@pytest.mark.parametrize("types", [FAMILIES, FAMILIES[::-1]], ids=["local first", "broad first"])
 def test_rings_need_local_graphs(rings, types):
     columns, lists, truth = rings
-    rows, settings = LocalRows(columns, 1), Settings(n_clusters=2, n_members=16, graph_types=types)
+    rows, settings = LocalRows(columns, 1), Settings(n_clusters=2, n_members=16, families=types)
     best = _best_of(tried(rows, lists, settings), settings.n_tries)
-    assert best.graph_type == LOCAL
+    assert best.family == LOCAL
     assert best.scores["local"] > best.scores["broad"]
-    assert {member.graph_type for member in best.members} == {"local"}
+    assert {member.family for member in best.members} == {"local"}
     learn(rows, lists, settings)
     assert adjusted_rand_score(rows.gather("labels"), truth) == 1
 
 
 @each_type
-def test_one_type_alone_is_taken(blobs, graph_type):
+def test_one_type_alone_is_taken(blobs, family):
     columns, lists, truth = blobs
-    ensemble = learn(LocalRows(columns, 1), lists, replace(SETTINGS, graph_types=(graph_type,)))
-    assert ensemble.graph_type == graph_type
-    assert list(ensemble.scores) == [graph_type.name]
+    ensemble = learn(LocalRows(columns, 1), lists, replace(SETTINGS, families=(family,)))
+    assert ensemble.family == family
+    assert list(ensemble.scores) == [family.name]
     assert adjusted_rand_score(ensemble.rows.gather("labels"), truth) == 1
 
 
@@ -228,10 +228,10 @@ def test_one_view_alone_is_clustered(blobs):
 
 
 @each_type
-def test_texts_with_little_in_common_get_valid_labels(texts, graph_type):
+def test_texts_with_little_in_common_get_valid_labels(texts, family):
     columns, lists = texts
     rows = LocalRows(columns, 1)
-    learn(rows, lists, Settings(n_clusters=5, n_members=4, graph_types=(graph_type,)))
+    learn(rows, lists, Settings(n_clusters=5, n_members=4, families=(family,)))
     labels = rows.gather("labels")
     assert set(labels) == set(range(5))
     assert np.isfinite(rows.gather("embedding")).all()

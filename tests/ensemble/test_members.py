@@ -10,8 +10,8 @@ from manyview.engines import LocalRows
 from manyview.ensemble.columns import DISTANCE, NEAREST
 from manyview.ensemble.kmeans import unit_rows
 from manyview.ensemble.members import (
-    GRAPH_TYPES,
-    GraphType,
+    FAMILIES,
+    Family,
     Lists,
     Member,
     Settings,
@@ -24,8 +24,8 @@ from manyview.ensemble.members import (
 from manyview.graphs import nearest_lists
 
 SETTINGS = Settings(n_clusters=4)
-LOCAL, BROAD = GRAPH_TYPES
-each_type = pytest.mark.parametrize("graph_type", GRAPH_TYPES, ids=lambda each: each.name)
+ADDED_UP = LOCAL, BROAD = FAMILIES[:2]
+each_type = pytest.mark.parametrize("family", ADDED_UP, ids=lambda each: each.name)
 
 
 class KeepingRows(LocalRows):
@@ -40,57 +40,55 @@ def same(a, b):
 
 
 def test_there_is_a_local_type_and_a_broad_one():
-    assert SETTINGS.graph_types == GRAPH_TYPES
+    assert SETTINGS.families == FAMILIES
     assert (LOCAL.name, BROAD.name) == ("local", "broad")
     assert LOCAL.n_neighbors[1] < BROAD.n_neighbors[0]
     assert LOCAL.choosiness is None
 
 
 @each_type
-def test_a_member_is_the_same_for_the_same_index(graph_type):
+def test_a_member_is_the_same_for_the_same_index(family):
     lists = Lists(200, (np.inf,) * 5)
     for index in range(20):
-        member = draw_member(SETTINGS, graph_type, lists, index)
-        assert (member.index, member.graph_type) == (index, graph_type.name)
-        assert member.labels == f"labels of {graph_type.name} member {index}"
-        assert same(member, draw_member(replace(SETTINGS, n_members=3, n_tries=1), graph_type, lists, index))
-        assert not np.array_equal(member.anchors, draw_member(SETTINGS, graph_type, lists, index + 1).anchors)
-        assert not np.array_equal(
-            member.anchors, draw_member(replace(SETTINGS, seed=1), graph_type, lists, index).anchors
-        )
+        member = draw_member(SETTINGS, family, lists, index)
+        assert (member.index, member.family) == (index, family.name)
+        assert member.labels == f"labels of {family.name} member {index}"
+        assert same(member, draw_member(replace(SETTINGS, n_members=3, n_tries=1), family, lists, index))
+        assert not np.array_equal(member.anchors, draw_member(SETTINGS, family, lists, index + 1).anchors)
+        assert not np.array_equal(member.anchors, draw_member(replace(SETTINGS, seed=1), family, lists, index).anchors)
 
 
 def test_members_of_all_types_draw_the_same_but_for_their_neighbours():
     lists = Lists(1000, (np.inf,) * 5)
     for index in range(50):
-        local, broad = (draw_member(SETTINGS, each, lists, index) for each in GRAPH_TYPES)
+        local, broad = (draw_member(SETTINGS, each, lists, index) for each in ADDED_UP)
         assert broad.n_neighbors > local.n_neighbors
         assert broad.n_kept > local.n_kept == 0
-        own = {name: getattr(local, name) for name in ("graph_type", "n_neighbors", "n_kept")}
+        own = {name: getattr(local, name) for name in ("family", "n_neighbors", "n_kept")}
         assert same(replace(broad, **own), local)
 
 
 @each_type
 @pytest.mark.parametrize("n_views", range(1, 8))
-def test_members_draw_two_thirds_of_the_views_or_more(n_views, graph_type):
+def test_members_draw_two_thirds_of_the_views_or_more(n_views, family):
     lists = Lists(100, (np.inf,) * n_views)
-    drawn = [draw_member(SETTINGS, graph_type, lists, index).views for index in range(200)]
+    drawn = [draw_member(SETTINGS, family, lists, index).lists for index in range(200)]
     assert all(list(views) == sorted(set(views)) for views in drawn)
     assert {view for views in drawn for view in views} == set(range(n_views))
     assert {len(views) for views in drawn} == set(range(-(-2 * n_views // 3), n_views + 1))
 
 
 @each_type
-def test_members_draw_from_the_ranges(graph_type):
+def test_members_draw_from_the_ranges(family):
     lists = Lists(1000, (np.inf,) * 2)
-    members = [draw_member(SETTINGS, graph_type, lists, index) for index in range(600)]
+    members = [draw_member(SETTINGS, family, lists, index) for index in range(600)]
     sizes = np.array([len(member.anchors) for member in members])
     k = np.array([member.n_neighbors for member in members])
     assert all(np.array_equal(member.anchors, np.unique(member.anchors)) for member in members)
     assert (min(m.anchors.min() for m in members), max(m.anchors.max() for m in members)) == (0, 999)
     assert 500 <= sizes.min() < 510
     assert 740 < sizes.max() <= 750
-    low, high = graph_type.n_neighbors
+    low, high = family.n_neighbors
     assert (k.min(), k.max()) == (low, high)
     assert abs(np.log(k).mean() - np.log(low * high) / 2) < 0.1  # as many below the geometric mean as above
     assert {member.n_clusters for member in members} == {4, 5, 6}
@@ -117,17 +115,17 @@ def test_many_clusters_are_exceeded_by_a_fifth():
 @each_type
 @pytest.mark.parametrize("n_pool", [2, 3, 5, 9, 20, 45, 130])
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, 12])
-def test_members_of_small_pools_stay_within_them(n_pool, n_clusters, graph_type):
+def test_members_of_small_pools_stay_within_them(n_pool, n_clusters, family):
     lists = Lists(n_pool, (np.inf,) * 3)
     for index in range(60):
-        member = draw_member(Settings(n_clusters), graph_type, lists, index)
+        member = draw_member(Settings(n_clusters), family, lists, index)
         m = len(member.anchors)
         assert np.array_equal(member.anchors, np.unique(member.anchors))
         assert member.anchors[0] >= 0
         assert member.anchors[-1] < n_pool
         assert m == n_pool or m >= max(n_pool // 2, 10 * n_clusters, 2)
-        assert 1 <= member.n_neighbors <= min(m - 1, max(4, graph_type.reach * m // n_clusters))
-        if graph_type.choosiness:
+        assert 1 <= member.n_neighbors <= min(m - 1, max(4, family.reach * m // n_clusters))
+        if family.choosiness:
             assert min(3, member.n_neighbors) <= member.n_kept <= member.n_neighbors
         else:
             assert member.n_kept == 0
@@ -135,22 +133,22 @@ def test_members_of_small_pools_stay_within_them(n_pool, n_clusters, graph_type)
 
 
 @each_type
-def test_without_choosiness_nothing_is_kept_together(graph_type):
+def test_without_choosiness_nothing_is_kept_together(family):
     lists = Lists(200, (np.inf,) * 3)
-    assert {draw_member(SETTINGS, replace(graph_type, choosiness=None), lists, i).n_kept for i in range(20)} == {0}
+    assert {draw_member(SETTINGS, replace(family, choosiness=None), lists, i).n_kept for i in range(20)} == {0}
 
 
 def test_a_type_may_leave_nothing_to_chance():
-    graph_type = GraphType("nine", (9, 9), 1.0, (3.0, 3.0))
-    drawn = [draw_member(SETTINGS, graph_type, Lists(500, (np.inf,)), index) for index in range(9)]
-    assert {(member.graph_type, member.n_neighbors, member.n_kept) for member in drawn} == {("nine", 9, 3)}
+    family = Family("nine", (9, 9), 1.0, (3.0, 3.0))
+    drawn = [draw_member(SETTINGS, family, Lists(500, (np.inf,)), index) for index in range(9)]
+    assert {(member.family, member.n_neighbors, member.n_kept) for member in drawn} == {("nine", 9, 3)}
 
 
 @pytest.mark.parametrize("reach", [0.5, 1.0, 3.0])
 def test_reach_limits_the_neighbours_by_the_anchors_of_a_cluster(reach):
-    graph_type = GraphType("far", (900, 900), reach, None)
+    family = Family("far", (900, 900), reach, None)
     for index in range(9):
-        member = draw_member(Settings(20), graph_type, Lists(1000, (np.inf,)), index)
+        member = draw_member(Settings(20), family, Lists(1000, (np.inf,)), index)
         assert member.n_neighbors == int(reach * len(member.anchors) / 20)
 
 
@@ -179,11 +177,11 @@ def dense_graphs(rows, lists, member):
 
 @each_type
 @pytest.mark.parametrize("data", ["blobs", "texts", "mixed"])
-def test_rows_of_a_members_graphs_sum_to_one(request, data, graph_type):
+def test_rows_of_a_members_graphs_sum_to_one(request, data, family):
     columns, lists, *_ = request.getfixturevalue(data)
     rows = LocalRows(columns, 1, 70)
     for index in range(6):
-        member = draw_member(SETTINGS, graph_type, lists, index)
+        member = draw_member(SETTINGS, family, lists, index)
         for graphs in (dense_graphs(rows, lists, member), dense_graphs(rows, lists, replace(member, n_kept=0))):
             np.testing.assert_allclose(graphs.sum(axis=2), 1)
             assert (graphs >= 0).all()
@@ -209,8 +207,8 @@ def test_the_shared_graph_counts_as_often_as_there_are_dense_views(mixed):
     member = Member(0, "broad", (0, 1, 2, 3), np.arange(60), n_neighbors=8, n_kept=4, n_clusters=3, seed=0)
     np.testing.assert_array_equal(graph_weights(lists, member), [2, 1, 1])
     np.testing.assert_array_equal(graph_weights(lists, replace(member, n_kept=0)), [1, 1, 1, 1])
-    np.testing.assert_array_equal(graph_weights(lists, replace(member, views=(0, 2))), [1, 1])
-    np.testing.assert_array_equal(graph_weights(lists, replace(member, views=(1, 3))), [2])
+    np.testing.assert_array_equal(graph_weights(lists, replace(member, lists=(0, 2))), [1, 1])
+    np.testing.assert_array_equal(graph_weights(lists, replace(member, lists=(1, 3))), [2])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +227,7 @@ def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_
     W = np.einsum("g,gij->ij", times, graphs / np.sqrt(np.where(degrees > 0, degrees, 1)))
     U = np.linalg.svd(W)[0][:, :4]
     expected = U / np.linalg.norm(U, axis=1, keepdims=True)
-    fit_member(rows, lists, member)
+    fit_member(rows, lists, member, 4)
     embedding = rows.gather("embedding of broad member 5")
     np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1)
     # Equal but for a rotation. The vectors of more anchors are found by iteration, to 1e-3.
@@ -238,13 +236,13 @@ def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_
 
 
 @each_type
-def test_a_member_finds_separated_blobs(blobs, graph_type):
+def test_a_member_finds_separated_blobs(blobs, family):
     columns, lists, truth = blobs
     views = Lists(lists.n_anchors, lists.far[:3])  # without the noise
     rows = LocalRows(columns, 1)
     for index in range(4):
-        member = draw_member(SETTINGS, graph_type, views, index)
-        fit_member(rows, views, member)
+        member = draw_member(SETTINGS, family, views, index)
+        fit_member(rows, views, member, 4)
         labels = rows.gather(member.labels)
         assert labels.shape == (300,)
         assert labels.min() >= 0
@@ -254,11 +252,11 @@ def test_a_member_finds_separated_blobs(blobs, graph_type):
 
 
 @each_type
-def test_a_member_leaves_nothing_but_its_labels(blobs, graph_type):
+def test_a_member_leaves_nothing_but_its_labels(blobs, family):
     columns, lists, _ = blobs
     rows = LocalRows(columns, 1)
-    fit_member(rows, lists, draw_member(SETTINGS, graph_type, lists, 7))
-    assert rows.map(lambda block: set(block)) == [{*columns, f"labels of {graph_type.name} member 7"}]
+    fit_member(rows, lists, draw_member(SETTINGS, family, lists, 7), 4)
+    assert rows.map(lambda block: set(block)) == [{*columns, f"labels of {family.name} member 7"}]
 
 
 def test_unit_rows_have_length_one_or_zero():
@@ -280,28 +278,28 @@ def test_views_cover_if_every_pattern_has_one_of_them():
 
 @each_type
 @pytest.mark.parametrize("n_views", [2, 3, 5, 8])
-def test_members_draw_so_many_views_that_every_sample_has_one(n_views, graph_type):
+def test_members_draw_so_many_views_that_every_sample_has_one(n_views, family):
     rng = np.random.default_rng(n_views)
     patterns = np.unique(np.vstack([rng.random((5, n_views)) < 0.3, np.eye(n_views, dtype=bool)[:2]]), axis=0)
     lists = Lists(100, (np.inf,) * n_views, patterns[patterns.any(axis=1)])
     complete = Lists(100, (np.inf,) * n_views)
     for index in range(100):
         member, before = (
-            draw_member(SETTINGS, graph_type, lists, index),
-            draw_member(SETTINGS, graph_type, complete, index),
+            draw_member(SETTINGS, family, lists, index),
+            draw_member(SETTINGS, family, complete, index),
         )
-        assert lists.patterns[:, member.views].any(axis=1).all()
-        assert list(member.views) == sorted(set(member.views))
-        assert set(before.views) <= set(member.views)
+        assert lists.patterns[:, member.lists].any(axis=1).all()
+        assert list(member.lists) == sorted(set(member.lists))
+        assert set(before.lists) <= set(member.lists)
         # What is drawn after the views is as it was, and views as well if those drawn were enough.
-        assert same(replace(member, views=before.views), before)
-        assert len(member.views) == len(before.views) or not lists.cover(np.array(before.views))
+        assert same(replace(member, lists=before.lists), before)
+        assert len(member.lists) == len(before.lists) or not lists.cover(np.array(before.lists))
 
 
 @each_type
-def test_samples_with_one_view_each_need_all_views(graph_type):
+def test_samples_with_one_view_each_need_all_views(family):
     lists = Lists(100, (np.inf,) * 4, np.eye(4, dtype=bool))
-    assert {draw_member(SETTINGS, graph_type, lists, index).views for index in range(50)} == {(0, 1, 2, 3)}
+    assert {draw_member(SETTINGS, family, lists, index).lists for index in range(50)} == {(0, 1, 2, 3)}
 
 
 def lacking(columns, present):
@@ -350,19 +348,19 @@ def test_rows_with_gaps_weigh_as_much_as_others_in_the_embedding(gaps, n_kept):
     W = (graphs / np.sqrt(np.where(degrees > 0, degrees, 1))).sum(axis=0)
     U = np.linalg.svd(W)[0][:, :4]
     expected = U / np.linalg.norm(U, axis=1, keepdims=True)
-    fit_member(rows, lists, member)
+    fit_member(rows, lists, member, 4)
     embedding = rows.gather("embedding of broad member 5")
     np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=1e-3)
 
 
 @each_type
 @pytest.mark.parametrize("data", ["blobs", "texts", "mixed", "gaps"])
-def test_a_fitted_member_gives_the_rows_their_labels_again(request, data, graph_type):
+def test_a_fitted_member_gives_the_rows_their_labels_again(request, data, family):
     columns, lists, *_ = request.getfixturevalue(data)
     rows = LocalRows(columns, 1, 70)
     for index in range(4):
-        member = draw_member(SETTINGS, graph_type, lists, index)
-        fitted = fit_member(rows, lists, member)
+        member = draw_member(SETTINGS, family, lists, index)
+        fitted = fit_member(rows, lists, member, 4)
         assert same(replace(fitted, scale=member.scale, vectors=member.vectors, centres=member.centres), member)
         np.testing.assert_array_equal(member_labels(columns, lists, fitted), rows.gather(member.labels))
 
@@ -371,7 +369,7 @@ def test_a_member_does_not_vote_on_a_row_without_its_views(blobs):
     columns, lists, _ = blobs
     rows = LocalRows(columns, 1)
     member = Member(0, "local", (0, 2), np.arange(0, 120, 2), n_neighbors=8, n_kept=0, n_clusters=4, seed=0)
-    fitted = fit_member(rows, lists, member)
+    fitted = fit_member(rows, lists, member, 4)
     present = np.ones((300, 4), dtype=bool)
     present[:10, 0], present[5:15, 2], present[:, 1] = False, False, False
     found = member_labels(lacking(columns, present), lists, fitted)

@@ -243,7 +243,7 @@ def test_copies_of_counts_stand_for_one_another():
     views = make_multiview(120, 3, n_views=1, random_state=0)
     counts = words(views.labels)
     model = fit({"counts": counts, "other": views.arrays[0], "tenfold": counts * 10})
-    assert len(model._model.views.anchors) == 2
+    assert len(model._model.views.scalings) == 2
     expected = found(model, {"counts": counts})
     np.testing.assert_array_equal(model.predict({"tenfold": counts * 10}), expected[0])
     np.testing.assert_array_equal(model.predict({"tenfold": counts.toarray() * 10}), expected[0])
@@ -252,7 +252,7 @@ def test_copies_of_counts_stand_for_one_another():
 def test_views_that_no_graph_has_drawn():
     views = make_multiview(90, 3, n_views=4, random_state=0)
     model = fit(views, n_members=1)
-    drawn = model._model.members[0].views
+    drawn = model._model.members[0].lists
     lost = [name for name, source in zip(views.names, model._model.views.source, strict=True) if source not in drawn]
     assert lost
     message = rf"the sample in row 0 has {lost[0]} only, which no graph of this model has drawn\. Give more views"

@@ -22,7 +22,7 @@ from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, GRAPH, LABELS
 from manyview.ensemble.consensus import Consensus
 from manyview.ensemble.fit import Ensemble, Fit, OnConsensus, fit, settle
 from manyview.ensemble.graph import take_graph
-from manyview.ensemble.members import Settings, graph_types
+from manyview.ensemble.members import Settings, families_with
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
 from manyview.ensemble.predict import open_new_views, predict
 from manyview.ensemble.samples import announce, draw_by_content, gather, is_distributed, open_rows, precision
@@ -113,7 +113,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Share of the ensemble, by weight, that votes for the sample's label: 1 if all do.
     scaling_ : dict of str to str
         The scaling of each view, by name.
-    graph_type_ : {"local", "broad"}
+    graph_family_ : {"local", "broad"}
         The type of graph that the members have.
     history_ : dict of ndarray
         ``n_members``, ``agreement`` (mean NMI of the labels with the members) and ``stability`` (NMI with the labels
@@ -264,7 +264,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             "member_neighbors": np.array([member.n_neighbors for member in ensemble.members]),
             "member_clusters": np.array([member.n_clusters for member in ensemble.members]),
         }
-        self.graph_family_ = ensemble.graph_type.name
+        self.graph_family_ = ensemble.family.name
         self.graph_families_ = {
             trial.family: {
                 "n_members": trial.n_members,
@@ -280,7 +280,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     def _warn_of_fewer_neighbors(self, n_anchors: int) -> None:
         """Say so if no member has as many neighbours as the user asked for. "auto" asks for none."""
         used = int(self.history_["member_neighbors"].max())
-        if isinstance(self.n_neighbors, str) or used >= graph_types(self.n_neighbors)[0].n_neighbors[0]:
+        if isinstance(self.n_neighbors, str) or used >= families_with(self.n_neighbors)[0].n_neighbors[0]:
             return
         warn_user(
             f"n_neighbors={self.n_neighbors} is more than any graph of the ensemble can have with {n_anchors} anchors "
@@ -301,7 +301,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def _settings(self, n_clusters: int) -> Settings:
         seed = int(check_random_state(self.random_state).randint(2**31))
-        return Settings(n_clusters, n_members=self.n_members, graph_types=graph_types(self.n_neighbors), seed=seed)
+        return Settings(n_clusters, n_members=self.n_members, families=families_with(self.n_neighbors), seed=seed)
 
     def _count_anchors(self, n_samples: int, n_clusters: int) -> int:
         if not isinstance(self.n_anchors, Integral):
@@ -319,7 +319,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         n_members, agreement, stability = len(consensus.weights), consensus.agreement, consensus.stability
         if self.verbose:
             change = "" if np.isnan(stability) else f", NMI with the step before {stability:.3f}"
-            what = f"{n_members} members with {ensemble.graph_type.name} graphs"
+            what = f"{n_members} members with {ensemble.family.name} graphs"
             print(f"GraphEnsemble {what}: agreement {agreement:.3f}{change}", flush=True)
         tell(Step("GraphEnsemble", n_members, self.n_members, "members", agreement, "agreement"))
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.ensemble.columns import DISTANCE, NEAREST
-from manyview.ensemble.members import GraphType, Lists, Settings, draw_views
+from manyview.ensemble.members import Family, Lists, Settings, draw_views, member_draws
 from manyview.exceptions import ViewsError
 from manyview.graphs import SCALERS, CanonicalOrder, Scaling, can_weights, learn_scaling, nearest_lists
 from manyview.graphs.anchors import concatenate, select_spread
@@ -39,8 +39,10 @@ _DONORS = 4
 _LIKELY_DONORS = 20
 # Neighbours of a sample by which views are compared.
 _AGREEMENT_NEIGHBORS = 20
-# Sets of views that are compared side by side: all of them, and some that are drawn.
-_JOINT_SPACES = 3
+# A view with this share of the agreement of the best one counts in full.
+_FULL_AGREEMENT = 0.5
+# Sets of views that are compared side by side, as many as there are members of a family in its first trial.
+_JOINT_SPACES = 4
 
 
 def scaling_names(scaling: Any, views: Views) -> list[str]:
@@ -199,7 +201,7 @@ def with_every_view(samples: np.ndarray, scaled: Sequence[ScaledView]) -> np.nda
 def make_pool(
     scaled: Sequence[ScaledView],
     samples: np.ndarray,
-    graph_types: Sequence[GraphType],
+    families: Sequence[Family],
     n_threads: int | None,
     patterns: np.ndarray | None = None,
 ) -> Pool:
@@ -208,13 +210,13 @@ def make_pool(
         present = np.column_stack([view.present for view in scaled])
         patterns = None if present.all() else np.unique(present, axis=0)
     lists = Lists(len(samples), tuple(view.far for view in scaled), patterns)
-    spaces, donors = view_spaces(scaled, samples, list_length(graph_types), n_threads)
+    spaces, donors = view_spaces(scaled, samples, list_length(families), n_threads)
     return Pool(samples, spaces, lists, donors)
 
 
-def list_length(graph_types: Sequence[GraphType]) -> int:
+def list_length(families: Sequence[Family]) -> int:
     """Return how many anchors are listed for a sample, if there are that many."""
-    return _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(each.n_neighbors[1] for each in graph_types))
+    return _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(each.n_neighbors[1] for each in families))
 
 
 def view_spaces(
@@ -308,8 +310,9 @@ def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.nd
 
     ``columns`` are the neighbour lists of samples in canonical order. In each view a sample has 20 neighbours, itself
     and its copies (``twin``) not counted. What two views have in common of them, beyond what the lists of any two
-    samples have, is their agreement, from 0 for a view of noise to 1; that of a view is the mean over the others, and
-    its weight the square root, relative to the best. Two views alone agree with each other, and count the same.
+    samples have, is their agreement, from 0 for a view of noise to 1; that of a view is the mean over the others. Half
+    the agreement of the best view is enough to count in full: what is weak may still add something. Two views alone
+    agree with each other, and count the same.
     """
     n_views = pool.lists.n_views
     tables = [_nearest_others(columns, pool, twin, v) for v in range(n_views)]
@@ -327,10 +330,9 @@ def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.nd
     known = np.isfinite(agreement)
     means = np.where(known, agreement, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     means[~known.any(axis=1)] = means.max(initial=0.0)  # nothing speaks against it
-    # Half a standard error or so: where no views agree, none is better than the others.
-    chance = 0.5 / np.sqrt(len(twin) * len(pool.samples))
-    weights = np.sqrt((means + chance) / (means.max() + chance))
-    return tuple(map(float, weights))
+    # Less than a standard error: where no views agree, none is better than the others.
+    chance = 0.25 / np.sqrt(len(twin) * len(pool.samples))
+    return tuple(map(float, np.minimum((means + chance) / (means.max() + chance) / _FULL_AGREEMENT, 1.0)))
 
 
 def _nearest_others(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray, view: int) -> sp.csr_array:
@@ -348,49 +350,50 @@ def joint_spaces(
 ) -> Iterator[tuple[str, list[ScaledView], list[Space]]]:
     """Yield, for each family of graphs with views side by side, its name, the views scaled, and what they make.
 
-    ``given`` are the different views in canonical order and ``wanted`` their scalings, or "auto", which alone is changed
-    by a family; views of counts stay counts. A family whose views are scaled as those of another one is left out, as
-    are views side by side if there is one only. Each family has a space with all views and, of three views or more,
-    some with views that are drawn.
+    ``given`` are the different views in canonical order and ``wanted`` their scalings, or "auto", which alone a family
+    changes; views of counts stay counts, and if all are, there is nothing to yield. A family whose views are scaled
+    as those of another one is left out, as is a single view with its own scaling. The spaces of a family are those of
+    the views that its first members draw; the others take turns with them.
     """
-    drawn = [tuple(range(len(scaled)))]
-    for index in range(1, _JOINT_SPACES if len(scaled) > 2 else 1):
-        views = draw_views(pool.lists, settings.view_share, np.random.default_rng([settings.seed, 2**30, index]))
-        drawn += [] if views in drawn else [views]
-    # Squared distances in a view with many effective dimensions vary less between the samples, and would drown in those
-    # of a flat view with the same total variance.
-    importance = [
-        np.sqrt(max(1.0, effective_dimensions(view.values[view.present]))) * pool.lists.weight(v)
-        for v, view in enumerate(scaled)
-    ]
-    factors = np.sqrt(importance)
+    first = [member_draws(settings, index) for index in range(_JOINT_SPACES)]
+    drawn = [draw_views(pool.lists, settings.view_share, rng) for rng in first]
     seen: set[tuple[str, ...]] = set()
-    for family in settings.graph_types:
+    for family in settings.families:
         if family.scaling is None:
             continue
         rescaled = [_rescaled(*each, family.scaling) for each in zip(given, wanted, scaled, strict=True)]
         names = tuple(view.scaling.name for view in rescaled)
-        if names in seen or (len(scaled) == 1 and rescaled[0] is scaled[0]):
+        if names in seen or set(names) == {"counts"} or (len(scaled) == 1 and rescaled[0] is scaled[0]):
             continue
         seen.add(names)
         length = _LIST_LENGTH * family.n_neighbors[1]
-        spaces = [_joined(rescaled, views, factors, pool, length) for views in drawn]
+        importance = [_importance(view) * pool.lists.weight(v) for v, view in enumerate(rescaled)]
+        spaces = {views: _joined(rescaled, views, importance, pool, length) for views in drawn}
         # Anchors that lack a view, and that no other anchor is similar to, are left out.
-        if all(2 * len(space.positions) >= len(pool.samples) for space in spaces):
-            yield family.name, rescaled, spaces
+        if all(2 * len(space.positions) >= len(pool.samples) for space in spaces.values()):
+            yield family.name, rescaled, [spaces[views] for views in drawn]
 
 
 def _rescaled(given: Array, wanted: str, auto: ScaledView, scaling: str) -> ScaledView:
     """Return a view with the scaling of a family, if its own was to be found and is not that of counts."""
-    if scaling in ("auto", auto.scaling.name) or wanted != "auto" or auto.scaling.name == "counts":
+    if wanted != "auto" or auto.scaling.name in ("counts", scaling):
         return auto
     learned, values = learn_scaling(given[auto.present], scaling)
     values = values if auto.present.all() else spread(values, np.flatnonzero(auto.present), len(auto.present))
     return ScaledView(learned, values, auto.present)
 
 
+def _importance(view: ScaledView) -> float:
+    """Return how much the squared distances of a view count beside those of others: √d, of d effective dimensions.
+
+    Of two views with the same total variance, the flat one has the larger differences between distances, in which those
+    of the other would drown.
+    """
+    return float(np.sqrt(max(1.0, effective_dimensions(view.values[view.present]))))
+
+
 def _joined(
-    scaled: Sequence[ScaledView], views: tuple[int, ...], factors: np.ndarray, pool: Pool, length: int
+    scaled: Sequence[ScaledView], views: tuple[int, ...], importance: Sequence[float], pool: Pool, length: int
 ) -> Space:
     """Return the space of some views side by side."""
     own, places = [], []
@@ -401,7 +404,7 @@ def _joined(
         places.append(positions)
     positions = reduce(np.intersect1d, places)
     anchors = [values[np.searchsorted(place, positions)] for values, place in zip(own, places, strict=True)]
-    used = tuple(float(factors[v]) for v in views)
+    used = tuple(float(np.sqrt(importance[v])) for v in views)
     far = sum(factor**2 * scaled[v].far for factor, v in zip(used, views, strict=True))
     starts = np.cumsum([0, *(scaled[v].values.shape[1] for v in views)])[:-1]
     return Space(

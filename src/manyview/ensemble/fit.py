@@ -35,7 +35,6 @@ from manyview.ensemble.columns import (
     DISTANCE,
     EARLIER_LABELS,
     EMBEDDING,
-    FAMILY_LABELS,
     GRAPH,
     LABELS,
     NEAREST,
@@ -59,7 +58,7 @@ from manyview.ensemble.graph import (
     number_clusters,
     split_clusters,
 )
-from manyview.ensemble.members import GraphType, Lists, Member, Settings, draw_member, fit_member
+from manyview.ensemble.members import Family, Lists, Member, Settings, draw_member, fit_member
 from manyview.ensemble.predict import Model, assign_samples, in_parts
 from manyview.ensemble.samples import checked, precision
 from manyview.graphs import CanonicalOrder, canonical_order
@@ -135,20 +134,22 @@ def settle(
         patterns = np.unique(patterns @ np.equal.outer(order.source, np.unique(order.source)), axis=0)
     scaled = scale_views(views, wanted, order)
     samples = choose_anchors(scaled, n_anchors, settings.seed)
-    pool = make_pool(scaled, samples, settings.graph_types, n_jobs, patterns)
+    pool = make_pool(scaled, samples, settings.families, n_jobs, patterns)
     columns = neighbour_lists(scaled, pool.spaces, n_jobs)
     weights = agreement_weights(columns, pool, order.twin)
     pool = replace(pool, lists=replace(pool.lists, view_weights=weights))
     spaces, joint = list(pool.spaces), {}
     arrays = [views.arrays[v][order.rows] for v in order.views]
     for name, values, found in joint_spaces(arrays, [wanted[v] for v in order.views], scaled, pool, settings):
-        joint[name] = tuple(range(len(spaces), len(spaces) + len(found)))
-        for number, space in zip(joint[name], found, strict=True):
+        different = list({id(space): space for space in found}.values())
+        numbers = {id(space): number for number, space in enumerate(different, start=len(spaces))}
+        joint[name] = tuple(numbers[id(space)] for space in found)
+        for number, space in enumerate(different, start=len(spaces)):
             parts = [values[v].values for v in space.views]
             has_view = np.column_stack([values[v].present for v in space.views])
             near, distance = space.nearest(side_by_side(parts, space.factors), has_view, n_jobs)
             columns[NEAREST.of(number)], columns[DISTANCE.of(number)] = near, distance
-        spaces += found
+        spaces += different
     far = tuple(space.far for space in spaces)
     pool = replace(pool, spaces=tuple(spaces), lists=replace(pool.lists, far=far, joint=joint))
     return Basis(views, given, settings, order, scaled, pool, columns, n_jobs)
@@ -159,7 +160,8 @@ class Trial:
     """What was found with a few members of a family of graphs.
 
     ``agreement`` is the mean NMI of their consensus with them, by weight, ``cross_agreement`` that with the members of
-    all families, each family counting the same; ``score`` is the mean of both.
+    all families, each family counting the same. Members of a family whose graphs are alike agree whatever they find,
+    and those of other families may all be wrong: ``score`` is two thirds of the first and one third of the second.
     """
 
     family: str
@@ -170,7 +172,7 @@ class Trial:
     @property
     def score(self) -> float:
         """What families are chosen by."""
-        return (self.agreement + self.cross_agreement) / 2
+        return (2 * self.agreement + self.cross_agreement) / 3
 
 
 class Ensemble:
@@ -182,7 +184,7 @@ class Ensemble:
         With neighbour lists. They keep the labels of every member.
     lists : Lists
     settings : Settings
-    graph_type : GraphType
+    family : Family
 
     Attributes
     ----------
@@ -195,8 +197,8 @@ class Ensemble:
         After each batch.
     """
 
-    def __init__(self, rows: Rows, lists: Lists, settings: Settings, graph_type: GraphType) -> None:
-        self.rows, self.lists, self.settings, self.graph_type = rows, lists, settings, graph_type
+    def __init__(self, rows: Rows, lists: Lists, settings: Settings, family: Family) -> None:
+        self.rows, self.lists, self.settings, self.family = rows, lists, settings, family
         self.members: list[Member] = []
         self.information = np.zeros((0, 0))
         self.trials: list[Trial] = []
@@ -205,8 +207,9 @@ class Ensemble:
     def grow(self, n_members: int) -> None:
         """Add members, which are independent of each other, until there are ``n_members``."""
         new = range(len(self.members), n_members)
-        drawn = [draw_member(self.settings, self.graph_type, self.lists, index) for index in new]
-        self.members += self.rows.run([partial(fit_member, self.rows, self.lists, member, self.settings.n_clusters) for member in drawn])
+        drawn = [draw_member(self.settings, self.family, self.lists, index) for index in new]
+        fit_one = partial(fit_member, self.rows, self.lists, n_clusters=self.settings.n_clusters)
+        self.members += self.rows.run([partial(fit_one, member) for member in drawn])
         self.information = pairwise_information(self.rows, self.members, self.information)
 
     def agree(self, n_members: int) -> Consensus:
@@ -237,7 +240,7 @@ def learn(rows: Rows, lists: Lists, settings: Settings, on_consensus: OnConsensu
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
-    tried = [Ensemble(rows, lists, settings, family) for family in settings.graph_types if lists.have(family)]
+    tried = [Ensemble(rows, lists, settings, family) for family in settings.families if lists.have(family)]
 
     def agree(ensemble: Ensemble, n_members: int) -> None:
         consensus = ensemble.agree(n_members)
@@ -275,21 +278,18 @@ def _best_of(tried: Sequence[Ensemble], left: Sequence[Ensemble], n_members: int
         ensemble.grow(n_members)
     if len(tried) == 1:
         return list(left)
-    found = {trial.family: trial for trial in tried[0].trials} | {e.graph_type.name: _try(e, tried) for e in left}
+    found = {trial.family: trial for trial in tried[0].trials} | {e.family.name: _try(e, tried) for e in left}
     ranking = sorted(found.values(), key=lambda trial: (-trial.n_members, -trial.score))
     for ensemble in tried:
         ensemble.trials = ranking
-    return sorted(left, key=lambda ensemble: -found[ensemble.graph_type.name].score)
+    return sorted(left, key=lambda ensemble: -found[ensemble.family.name].score)
 
 
 def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
     """Return how well the consensus of an ensemble agrees with its own members and with those of all."""
-    rows, n_clusters, name = ensemble.rows, ensemble.settings.n_clusters, ensemble.graph_type.name
+    rows, n_clusters, name = ensemble.rows, ensemble.settings.n_clusters, ensemble.family.name
     consensus = find_consensus(rows, ensemble.settings, ensemble.members, ensemble.information)
-    labels = FAMILY_LABELS.of(name)
-    rows.keep(labels, copy, LABELS.name)
-    each = [agreement_with(rows, labels, n_clusters, e.members, np.ones(len(e.members))) for e in tried]
-    rows.drop(labels)
+    each = [agreement_with(rows, LABELS.name, n_clusters, e.members, np.ones(len(e.members))) for e in tried]
     return Trial(name, len(ensemble.members), consensus.agreement, float(np.mean(each)))
 
 
@@ -336,7 +336,7 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     settings, lists, trials = basis.settings, basis.pool.lists, None
     if not on_basis:
         settings, trials = _settled(basis)
-    list_neighbours(basis.pool, {*every_view, *lists.joint.get(settings.graph_types[0].name, ())})
+    list_neighbours(basis.pool, {*every_view, *lists.joint.get(settings.families[0].name, ())})
     ensemble = learn(learned, lists, settings, on_consensus)
     ensemble.trials = ensemble.trials if trials is None else trials
     used = {number for member in ensemble.members for number in member.lists}
@@ -381,7 +381,7 @@ def _settled(basis: Basis) -> tuple[Settings, list[Trial]]:
     rows = LocalRows(basis.lists(basis.pool, np.arange(len(basis.given))), basis.n_jobs)
     tries = replace(settings, n_members=min(settings.n_members, settings.n_tries))
     chosen = learn(rows, basis.pool.lists, tries)
-    return replace(settings, graph_types=(chosen.graph_type,)), chosen.trials
+    return replace(settings, families=(chosen.family,)), chosen.trials
 
 
 def _own_rows(block: Block, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -430,5 +430,5 @@ def with_every_cluster(basis: Basis, labels: np.ndarray) -> Pool:
     if not len(missing):
         return pool
     samples = np.concatenate([pool.samples, [np.flatnonzero(labels == c)[0] for c in missing]]).astype(np.int64)
-    larger = make_pool(basis.scaled, samples, basis.settings.graph_types, basis.n_jobs, pool.lists.patterns)
+    larger = make_pool(basis.scaled, samples, basis.settings.families, basis.n_jobs, pool.lists.patterns)
     return replace(larger, lists=replace(larger.lists, view_weights=pool.lists.view_weights))

@@ -32,7 +32,7 @@ from manyview.ensemble.consensus import cluster_sizes, consensus_vectors, label_
 from manyview.ensemble.edges import edge_product
 from manyview.ensemble.kmeans import assign, kmeans_rows, unit_rows
 from manyview.ensemble.members import (
-    GRAPH_TYPES,
+    FAMILIES,
     Lists,
     Member,
     Settings,
@@ -44,7 +44,7 @@ from manyview.ensemble.members import (
 from manyview.graphs.laplacian import inverse_sqrt
 
 # Broad graphs: on the data that this was tried on, their eigengaps are the clearer ones.
-_GRAPH_TYPE = GRAPH_TYPES[1]
+_FAMILY = FAMILIES[1]
 # Graphs are made for at least this number of clusters, or for clusters of this number of samples, so that they hardly
 # change with the range that is asked for.
 _GRAPH_CLUSTERS = 20
@@ -75,12 +75,12 @@ def mean_curve(curves: Sequence[Curve]) -> Curve:
 def settings_for(n_clusters: Sequence[int], n_rows: int, seed: int, n_members: int = 24) -> Settings:
     """Settings of members that serve all these numbers of clusters."""
     most = max(min(_GRAPH_CLUSTERS, n_rows // _CLUSTER_ROWS), *n_clusters)
-    return Settings(most, n_members=n_members, graph_types=(_GRAPH_TYPE,), seed=seed)
+    return Settings(most, n_members=n_members, families=(_FAMILY,), seed=seed)
 
 
 def measure(rows: Rows, lists: Lists, settings: Settings, n_clusters: Sequence[int]) -> Curve:
     """Gaps and stability of every number of clusters; the rows hold neighbour lists."""
-    members = [draw_member(settings, _GRAPH_TYPE, lists, i) for i in range(settings.n_members)]
+    members = [draw_member(settings, _FAMILY, lists, i) for i in range(settings.n_members)]
     cuts = sorted({cut for k in n_clusters for cut in (k, k + 1)})
     gaps = rows.run([partial(_cut, rows, lists, member, cuts) for member in members])
     consensus = rows.run([partial(_consensus_gap, rows, members, k) for k in n_clusters])
@@ -96,11 +96,11 @@ def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) ->
     n_values = int(_LOOK_AHEAD * max(n_clusters)) + 1
     n_vectors = min(n_values, len(member.anchors) + 1)
     values, vectors, scale, volumes = member_spectrum(rows, lists, member, n_vectors)
-    every = VECTORS.of(member.graph_type, member.index)
+    every = VECTORS.of(member.family, member.index)
     rows.keep(every, _vectors, lists, member, scale, np.ascontiguousarray(vectors / values))
     rng = np.random.default_rng(member.seed)
     for k in n_clusters:
-        space = CUT_VECTORS.of(k, member.graph_type, member.index)
+        space = CUT_VECTORS.of(k, member.family, member.index)
         rows.keep(space, _directions, every, k)
         centres, _, _ = kmeans_rows(rows, space, start_centres(vectors, volumes, k, rng), rows.n_rows)
         rows.keep(_labels(member, k), assign, space, centres)
@@ -112,7 +112,7 @@ def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) ->
 
 def _labels(member: Member, n_clusters: int) -> str:
     """Return the column of a member's cut."""
-    return CUT.of(n_clusters, member.graph_type, member.index)
+    return CUT.of(n_clusters, member.family, member.index)
 
 
 def _vectors(block: Block, lists: Lists, member: Member, scale: np.ndarray, vectors: np.ndarray) -> np.ndarray:

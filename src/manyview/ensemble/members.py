@@ -43,15 +43,15 @@ _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class GraphType:
+class Family:
     """A family of graphs. Ranges are (lowest, highest), and every member draws from them anew, on a logarithmic scale.
 
     ``n_neighbors`` is the number of anchors that a sample is compared with, at most ``reach`` times the anchors of a
     cluster. Views are compared one by one and their graphs added up, which is an *or*: samples are joined if they are
     near in some views. With ``choosiness``, the number of neighbours for each one that is kept, dense views keep only
     the edges that they support together; counts are always added up. With a ``scaling``, views are compared side by
-    side, an *and*: their distances are added up before neighbours are chosen, with that scaling of every view that has
-    an automatic one.
+    side, an *and*: their distances are added up before neighbours are chosen, with that scaling of every view whose own
+    is automatic.
     """
 
     name: str
@@ -63,25 +63,24 @@ class GraphType:
 
 # Local graphs follow clusters that are small or of odd shapes, broad ones average out noise. Side by side, views that
 # each confuse some clusters can tell them apart together; centred rows keep lengths, which unit rows lose.
-GRAPH_TYPES = (
-    GraphType("local", (5, 15), 1.0, None),
-    GraphType("broad", (20, 60), 3.0, (1.0, 4.0)),
-    GraphType("joint", (8, 30), 2.0, None, "auto"),
-    GraphType("joint-centered", (8, 30), 2.0, None, "centered"),
-    GraphType("joint-standardized", (8, 30), 2.0, None, "standardized"),
+FAMILIES = (
+    Family("local", (5, 15), 1.0, None),
+    Family("broad", (20, 60), 3.0, (1.0, 4.0)),
+    Family("joint-centered", (8, 30), 2.0, None, "centered"),
+    Family("joint-standardized", (8, 30), 2.0, None, "standardized"),
 )
 # Singular vectors after the K-th count by how far the spectrum has dropped since, to this power.
 _DROP_POWER = 8.0
 
 
-def graph_types(n_neighbors: Any) -> tuple[GraphType, ...]:
+def families_with(n_neighbors: Any) -> tuple[Family, ...]:
     """Return the types of graphs to try: the default ones, or those with the user's range of neighbours."""
     if isinstance(n_neighbors, str):
-        return GRAPH_TYPES
+        return FAMILIES
     pair: list[Any] = [n_neighbors] * 2 if isinstance(n_neighbors, Integral) else list(n_neighbors)
     if len(pair) != 2 or not all(isinstance(k, Integral) for k in pair) or not 1 <= pair[0] <= pair[1]:
         raise ViewsError(f"n_neighbors: expected 'auto', an int or a pair 1 <= low <= high, got {n_neighbors!r}.")
-    return tuple(replace(each, n_neighbors=(int(pair[0]), int(pair[1]))) for each in GRAPH_TYPES)
+    return tuple(replace(each, n_neighbors=(int(pair[0]), int(pair[1]))) for each in FAMILIES)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Settings:
     n_clusters: int
     n_members: int = 48
     n_tries: int = 16
-    graph_types: tuple[GraphType, ...] = GRAPH_TYPES
+    families: tuple[Family, ...] = FAMILIES
     anchor_share: tuple[float, float] = (0.5, 0.75)
     view_share: float = 2 / 3
     more_clusters: float = 1.2
@@ -119,15 +118,15 @@ class Lists:
     @property
     def n_views(self) -> int:
         """Number of views, whose lists come first."""
-        return len(self.far) - sum(map(len, self.joint.values()))
+        return len(self.far) - len({number for numbers in self.joint.values() for number in numbers})
 
     def weight(self, view: int) -> float:
         """Return how much a list counts where several are added up."""
         return 1.0 if self.view_weights is None or view >= len(self.view_weights) else self.view_weights[view]
 
-    def have(self, graph_type: GraphType) -> bool:
+    def have(self, family: Family) -> bool:
         """Return whether there are the lists that this family takes."""
-        return graph_type.scaling is None or graph_type.name in self.joint
+        return family.scaling is None or family.name in self.joint
 
     def cover(self, views: np.ndarray) -> bool:
         """Return whether every sample has one of these views."""
@@ -142,13 +141,13 @@ def _not_yet() -> np.ndarray:
 class Member:
     """A member: what it has drawn, and, once it is fitted, how it embeds a row and where its centres are.
 
-    ``lists`` are the neighbour lists that it has drawn: those of some views, or one of views side by side. ``n_kept`` is
-    the number of edges that dense views share; 0 if they are added up. A row is embedded by its edges, scaled per graph
-    and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
+    ``lists`` are the neighbour lists that it has drawn: those of some views, or one of views side by side. ``n_kept``
+    is the number of edges that dense views share; 0 if they are added up. A row is embedded by its edges, scaled per
+    graph and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
     """
 
     index: int
-    graph_type: str
+    family: str
     lists: tuple[int, ...]
     anchors: np.ndarray
     n_neighbors: int
@@ -162,32 +161,36 @@ class Member:
     @property
     def labels(self) -> str:
         """The column of its labels."""
-        return MEMBER_LABELS.of(self.graph_type, self.index)
+        return MEMBER_LABELS.of(self.family, self.index)
 
 
-def draw_member(settings: Settings, graph_type: GraphType, lists: Lists, index: int) -> Member:
+def draw_member(settings: Settings, family: Family, lists: Lists, index: int) -> Member:
     """Draw views, anchors, k and K' of a member; the same for the same index, however many members there are.
 
     Views that are added up are the same for every family, and where the pool is large also anchors and K', for a fair
-    comparison. Of the lists of views side by side, members take turns.
+    comparison; side by side, views are those of one of the first members.
     """
-    s = settings
-    rng = np.random.default_rng([s.seed, index])
+    s, rng = settings, member_draws(settings, index)
     views = draw_views(lists, s.view_share, rng)
-    if graph_type.scaling is not None:
-        joint = lists.joint[graph_type.name]
+    if family.scaling is not None:
+        joint = lists.joint[family.name]
         views = (joint[index % len(joint)],)
-    k = round(_draw_log(graph_type.n_neighbors, rng))
-    choosiness = _draw_log(graph_type.choosiness or (1.0, 1.0), rng)
+    k = round(_draw_log(family.n_neighbors, rng))
+    choosiness = _draw_log(family.choosiness or (1.0, 1.0), rng)
     pool = lists.n_anchors
     n_anchors = min(pool, max(int(rng.uniform(*s.anchor_share) * pool), 10 * s.n_clusters, 3 * k))
-    k = max(1, min(k, max(4, int(graph_type.reach * n_anchors / s.n_clusters)), n_anchors - 1))
+    k = max(1, min(k, max(4, int(family.reach * n_anchors / s.n_clusters)), n_anchors - 1))
     anchors = np.sort(rng.choice(pool, n_anchors, replace=False))
-    n_kept = max(3, round(k / choosiness)) if graph_type.choosiness else 0
+    n_kept = max(3, round(k / choosiness)) if family.choosiness else 0
     most = max(int(s.more_clusters * s.n_clusters), s.n_clusters + 2 * (s.more_clusters > 1))
     n_clusters = min(int(rng.integers(s.n_clusters, most + 1)), n_anchors)
     seed = int(rng.integers(2**62))
-    return Member(index, graph_type.name, views, anchors, k, min(n_kept, k), n_clusters, seed)
+    return Member(index, family.name, views, anchors, k, min(n_kept, k), n_clusters, seed)
+
+
+def member_draws(settings: Settings, index: int) -> np.random.Generator:
+    """Return what a member draws with, its views first."""
+    return np.random.default_rng([settings.seed, index])
 
 
 def draw_views(lists: Lists, share: float, rng: np.random.Generator) -> tuple[int, ...]:
@@ -215,7 +218,7 @@ def fit_member(rows: Rows, lists: Lists, member: Member, n_clusters: int) -> Mem
     values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters)
     vectors = vectors * np.minimum(values / values[min(n_clusters, len(values)) - 1], 1.0) ** _DROP_POWER
     project = np.ascontiguousarray(vectors / values)
-    embedding = MEMBER_EMBEDDING.of(member.graph_type, member.index)
+    embedding = MEMBER_EMBEDDING.of(member.family, member.index)
     rows.keep(embedding, _embed, lists, member, scale, project)
     centres = start_centres(vectors, volumes, member.n_clusters, np.random.default_rng(member.seed))
     centres, _, _ = kmeans_rows(rows, embedding, centres, rows.n_rows)

@@ -207,8 +207,8 @@ def _measure(
 ) -> Curve:
     """Eigengaps and stability of every number of clusters."""
     anchors = choose_anchors(scaled, pool_size(len(twin), settings.n_clusters), settings.seed)
-    pool = make_pool(scaled, anchors, settings.graph_types, n_threads)
-    lists = {name: column[twin] for name, column in neighbour_lists(scaled, pool.views, n_threads).items()}
+    pool = make_pool(scaled, anchors, settings.families, n_threads)
+    lists = {name: column[twin] for name, column in neighbour_lists(scaled, pool.spaces, n_threads).items()}
     return measure(LocalRows(lists, n_threads), pool.lists, settings, numbers)
 
 

@@ -49,7 +49,8 @@ class Model:
             _expect(1 <= space.length <= len(space.positions), "lists no longer than there are anchors")
             _expect(_within(space.positions, n_anchors), f"positions below {n_anchors}")
             _expect(all(0 <= v < n_views for v in space.views), f"views below {n_views}")
-            _expect(len(space.views) == len(space.scalings) == len(space.factors) == len(space.starts) > 0, "one scaling, factor and first column for every view")
+            lengths = {len(each) for each in (space.views, space.scalings, space.factors, space.starts)}
+            _expect(len(lengths) == 1 and 0 not in lengths, "a scaling, a factor and a first column for every view")
         consensus, shares = self.consensus, self.consensus.shares
         n_labels = len(self.label_of)
         for member in self.members:

@@ -18,7 +18,7 @@ from manyview.engines import BLOCK_ROWS, Block, DaskRows, LocalRows, Rows
 from manyview.ensemble.anchors import GRAPH_NEIGHBORS, list_length, pool_size
 from manyview.ensemble.columns import HASHES, PATTERNS, ROWS, VIEWS
 from manyview.ensemble.dask import current_client, worker_block_rows, worker_memory, worker_rows
-from manyview.ensemble.members import graph_types
+from manyview.ensemble.members import families_with
 from manyview.exceptions import EngineError, ViewsError
 from manyview.graphs.content import Sketch, repetitions, row_hashes, row_keys, sketch_rows
 from manyview.views import Views, check_views
@@ -208,7 +208,7 @@ def announce(model: Any, views: Views, n_learned: int) -> None:
         n_clusters=model.n_clusters,
         n_anchors=int(n_anchors),
         n_members=model.n_members,
-        list_length=min(list_length(graph_types(model.n_neighbors)), int(n_anchors)),
+        list_length=min(list_length(families_with(model.n_neighbors)), int(n_anchors)),
         n_threads=(model.n_jobs or joblib.cpu_count()) if client is None else 1,
         block_rows=BLOCK_ROWS if client is None else worker_block_rows(views),
     )
