@@ -10,7 +10,7 @@ import pytest
 import manyview
 from manyview import GraphEnsemble
 from manyview.datasets import drop_views, make_multiview
-from manyview.exceptions import ClusterCountWarning
+from manyview.exceptions import ClusterCountWarning, ViewsError
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,25 @@ def test_the_number_that_is_suggested_is_taken(blobs, model):
     given = GraphEnsemble(4, n_members=8, random_state=0).fit(blobs)
     np.testing.assert_array_equal(model.labels_, given.labels_)
     assert (given.n_clusters_, given.suggestion_) == (4, None)
+
+
+def test_the_number_is_chosen_from_the_range(blobs, tmp_path):
+    model = GraphEnsemble("auto", k_range=range(3, 7), n_members=8, random_state=0).fit(blobs)
+    assert model.n_clusters_ == 4
+    assert model.suggestion_.curve["n_clusters"].tolist() == [3, 4, 5, 6]
+    model.save(tmp_path / "model")
+    assert manyview.load(tmp_path / "model").k_range == range(3, 7)
+
+
+def test_a_range_is_for_auto_only(blobs):
+    with pytest.raises(
+        ViewsError, match=r"k_range: is for n_clusters='auto', but n_clusters=4\. Leave out one of both"
+    ):
+        GraphEnsemble(4, k_range=[3, 4]).fit(blobs)
+    with pytest.raises(ViewsError, match="k_range: expected numbers of at least 2, got 1"):
+        GraphEnsemble("auto", k_range=[1, 4]).fit(blobs)
+    with pytest.raises(ValueError, match="'k_range' parameter of GraphEnsemble must be None or an array-like"):
+        GraphEnsemble("auto", k_range="2:6").fit(blobs)
 
 
 def test_a_weak_guess_warns_with_the_reason_and_the_candidates():

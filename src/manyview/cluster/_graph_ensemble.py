@@ -53,6 +53,9 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     n_clusters : int or "auto"
         Number of clusters. "auto" asks :func:`manyview.suggest_n_clusters`, warns if the evidence is weak, and keeps
         the answer in ``suggestion_``.
+    k_range : sequence of int, optional
+        Numbers of clusters that "auto" chooses from, such as ``range(2, 61)``; default as in
+        :func:`manyview.suggest_n_clusters`. Only with ``n_clusters="auto"``.
     n_anchors : "auto" or int, default="auto"
         Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
         20 per cluster.
@@ -163,6 +166,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [one_of("auto"), interval(Integral, 1, None, "left")],
+        "k_range": [None, "array-like"],
         "n_anchors": [one_of("auto"), interval(Integral, 2, None, "left")],
         "n_neighbors": [one_of("auto"), interval(Integral, 1, None, "left"), "array-like"],
         "scaling": [one_of("auto", *SCALERS), dict, "array-like"],
@@ -175,6 +179,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self,
         n_clusters: int | str,
         *,
+        k_range: Sequence[int] | None = None,
         n_anchors: str | int = "auto",
         n_neighbors: str | int | tuple[int, int] = "auto",
         scaling: str | Sequence[str] | Mapping[str, str] = "auto",
@@ -187,6 +192,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
+        self.k_range = k_range
         self.n_anchors = n_anchors
         self.n_neighbors = n_neighbors
         self.scaling = scaling
@@ -291,9 +297,18 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     def _suggest(self, views: Views) -> ClusterCountSuggestion | None:
         """Return a number of clusters if none is given; warn if the evidence for it is weak."""
         if self.n_clusters != "auto":
+            if self.k_range is not None:
+                raise ViewsError(
+                    f"k_range: is for n_clusters='auto', but n_clusters={self.n_clusters}. Leave out one of both."
+                )
             return None
         suggestion = suggest_n_clusters(
-            views, scaling=self.scaling, random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose
+            views,
+            self.k_range,
+            scaling=self.scaling,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
         if not suggestion.sure:
             warn_user(f"n_clusters='auto' took {suggestion.n_clusters}. {suggestion.reason}", ClusterCountWarning)

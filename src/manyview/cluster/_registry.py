@@ -38,7 +38,7 @@ FORMER_NAMES = {"InvariantTBGL": "GraphEnsemble"}
 """Names that methods had before the first release: nothing goes by them, but errors say what became of them."""
 
 # Parameters that the command line and the runner of experiments give to every method.
-_GIVEN = ("n_clusters", "random_state", "n_jobs", "view_sizes", "verbose")
+_GIVEN = ("n_clusters", "k_range", "random_state", "n_jobs", "view_sizes", "verbose")
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from manyview.store._arrays import is_plain
 
 _MAX_DEPTH = 64  # a value that contains itself ends here, too
 _CAN_BE_KEPT = (
-    "None, truth values, numbers, text, lists, tuples, dicts with text as keys, NumPy arrays of numbers or text, "
-    "CSR arrays and np.random.RandomState"
+    "None, truth values, numbers, text, lists, tuples, ranges, dicts with text as keys, NumPy arrays of numbers or "
+    "text, CSR arrays and np.random.RandomState"
 )
 
 
@@ -182,6 +182,7 @@ def _restore_scalar(array: np.ndarray) -> Any:
 _KINDS: dict[type, _Kind] = {
     float: _Kind(repr, float),  # nan, inf and -inf, which JSON does not have
     tuple: _Kind(list, tuple),
+    range: _Kind(lambda value: [value.start, value.stop, value.step], lambda parts: range(*parts)),
     np.generic: _Kind(np.asarray, _restore_scalar),  # NumPy's numbers
     sp.csr_array: _csr_kind(sp.csr_array),
     sp.csr_matrix: _csr_kind(sp.csr_matrix),
