@@ -26,12 +26,43 @@ def test_a_former_name_says_what_became_of_it(name):
         find_method(name)
 
 
-@pytest.mark.parametrize(("text", "number"), [("1", 1), ("07", 7), ("auto", "auto"), ("AUTO", "auto")])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1", 1),
+        ("07", 7),
+        (" 3", 3),
+        ("auto", "auto"),
+        ("AUTO", "auto"),
+        ("2:60", range(2, 61)),
+        ("2 : 6", range(2, 7)),
+        ("3:3", range(3, 4)),
+    ],
+)
 def test_number_of_clusters(text, number):
-    assert parse_n_clusters(text, may_be_auto=True) == number
+    assert parse_n_clusters(text, may_choose=True) == number
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "abc", "2.5", "", "1e3", "auto"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("60:2", r"expected a range from a lower to a higher number, got '60:2'\. Did you mean 2:60\?"),
+        ("1:5", "expected a range from 2 or more on, got '1:5'"),
+        ("2:", "expected a whole number from 1 on, a range to choose from such as 2:60, or auto, got '2:'"),
+        (":5", "such as 2:60, or auto, got ':5'"),
+        ("2:6:8", "got '2:6:8'"),
+        ("abc", "got 'abc'"),
+        ("-2:5", "got '-2:5'"),
+        ("2-60", r"got '2-60'\. Did you mean 2:60\?"),
+        ("2..60", r"got '2..60'\. Did you mean 2:60\?"),
+    ],
+)
+def test_no_range_of_numbers(text, message):
+    with pytest.raises(typer.BadParameter, match=message):
+        parse_n_clusters(text, may_choose=True)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "abc", "2.5", "", "1e3", "auto", "2:6"])
 def test_no_number_of_clusters(text):
     with pytest.raises(typer.BadParameter, match="expected a whole number from 1 on, got "):
         parse_n_clusters(text)
@@ -53,6 +84,7 @@ def test_settings_are_read_as_json_or_text():
     [
         ("p", "expected NAME=VALUE, got 'p'"),
         ("nose_weight=1", "TBGL has no parameter 'nose_weight' to set. Did you mean noise_weight"),
+        ("k_range=[2, 3]", "TBGL has no parameter 'k_range' to set"),
         ("n_clusters=3", "TBGL has no parameter 'n_clusters' to set"),
     ],
 )

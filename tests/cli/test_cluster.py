@@ -74,6 +74,10 @@ def done(result):
     return found
 
 
+def described(suggestion):
+    return plain(asdict(suggestion)) | {"evidence": plain(suggestion.evidence)}
+
+
 def test_the_schema_is_one():
     Draft202012Validator.check_schema(load_schema("result"))
 
@@ -171,7 +175,7 @@ def test_the_number_is_the_one_that_the_estimator_finds(call, folder, page, para
     result = call("cluster", "data.npz", "-k", "auto", *words, *FEW, "--json")
     found = done(result)
     model = GraphEnsemble("auto", n_members=4, random_state=0, **parameters).fit(views)
-    assert found["suggestion"] == plain(asdict(model.suggestion_))
+    assert found["suggestion"] == described(model.suggestion_)
     assert found["n_clusters"] == found["parameters"]["n_clusters"] == model.n_clusters_
     assert pd.read_csv("manyview-output/labels.csv")["cluster"].tolist() == model.labels_.tolist()
     assert result.stderr == f"manyview: -k auto takes {model.n_clusters_}. {model.suggestion_.reason}\n"
@@ -179,10 +183,63 @@ def test_the_number_is_the_one_that_the_estimator_finds(call, folder, page, para
     assert page.made_of[0][0].n_clusters == model.n_clusters_  # audits do not look for it again
 
 
+@pytest.mark.parametrize("method", ["graph-ensemble", "smsc"])
+def test_the_number_is_chosen_from_a_range(call, npz, method):
+    few = FEW if method == "graph-ensemble" else ()
+    result = call("cluster", npz, "-k", "2:5", "--method", method, *few, "--json")
+    found = done(result)
+    assert found["suggestion"]["curve"]["n_clusters"] == [2, 3, 4, 5]
+    assert found["n_clusters"] == found["suggestion"]["n_clusters"] == found["parameters"]["n_clusters"] == 3
+    assert found["parameters"].get("k_range") is None
+    assert result.stderr.startswith("manyview: -k 2:5 takes 3. ")
+    assert "-k 2:5" in found["command"]
+
+
+@pytest.mark.parametrize("k", ["60:2", "1:5", "2:", ":5", "abc", "2-6", "2:61"])
+def test_a_range_that_cannot_be_is_one_line(call, npz, k):
+    result = call("cluster", npz, "-k", k)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("manyview: Invalid value for -k: ")
+    assert result.stderr.count("\n") == 1
+    assert not os.path.exists("manyview-output")
+
+
+def test_candidates_and_their_evidence_are_shown(call, folder):
+    np.savez("data.npz", *make_multiview(80, n_views=0, n_noise_views=2, random_state=0).arrays)
+    result = call("cluster", "data.npz", "-k", "2:6", *FEW, "--out", "out")
+    with open("out/result.json") as file:
+        found = json.load(file)["suggestion"]
+    assert [one["n_clusters"] for one in found["evidence"]] == found["candidates"]
+    at = [found["curve"]["n_clusters"].index(k) for k in found["candidates"]]
+    for name, values in found["curve"].items():
+        assert [one[name] for one in found["evidence"]] == [values[i] for i in at]
+    lines = [line.split() for line in result.stdout.splitlines()]
+    start = next(i for i, line in enumerate(lines) if line[:2] == ["candidate", "eigengap"]) + 3
+    assert [int(line[0]) for line in lines[start : start + len(at)]] == found["candidates"]
+    most_stable = found["curve"]["n_clusters"][int(np.argmax(found["curve"]["stability"]))]
+    assert most_stable in found["candidates"]
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_fit_that_is_not_settled_says_so(call, npz, monkeypatch, settled):
+    fit = GraphEnsemble._set_learned
+
+    def set_learned(self, found):
+        fit(self, found)
+        self.converged_ = settled
+
+    monkeypatch.setattr(GraphEnsemble, "_set_learned", set_learned)
+    text = " ".join(call("cluster", npz, "-k", "3", *FEW, "--out", "out").stdout.split())
+    assert ("Not settled. The last graphs still changed the labels" in text) is not settled
+    assert ("--set n_members=8" in text) is not settled
+    with open("out/result.json") as file:
+        assert json.load(file)["converged"] is settled
+
+
 def test_another_method_uses_the_scaling_to_find_the_number(call, npz, views):
     found = done(call("cluster", npz, "-k", "auto", "-m", "amgl", "--set", "scaling=centered", "--json"))
     suggestion = suggest_n_clusters(views, scaling="centered", random_state=0)
-    assert found["suggestion"] == plain(asdict(suggestion))
+    assert found["suggestion"] == described(suggestion)
 
 
 @pytest.mark.parametrize("method", available_methods(), ids=lambda method: method.name)
@@ -303,9 +360,18 @@ def refused(call, folder, *words):
     [
         (["data.npz"], "Missing option '-k' / '--clusters'"),
         (["-k", "3"], "Missing argument 'FILES'"),
-        (["data.npz", "-k", "0"], "Invalid value for -k: expected a whole number from 1 on, or auto, got '0'."),
-        (["data.npz", "-k", "-1"], "Invalid value for -k: expected a whole number from 1 on, or auto, got '-1'."),
-        (["data.npz", "-k", "abc"], "Invalid value for -k: expected a whole number from 1 on, or auto, got 'abc'."),
+        (
+            ["data.npz", "-k", "0"],
+            "a range to choose from such as 2:60, or auto, got '0'.",
+        ),
+        (
+            ["data.npz", "-k", "-1"],
+            "a range to choose from such as 2:60, or auto, got '-1'.",
+        ),
+        (
+            ["data.npz", "-k", "abc"],
+            "a range to choose from such as 2:60, or auto, got 'abc'.",
+        ),
         (["data.npz", "-k", "61"], "Invalid value for -k: 61 clusters are more than there are samples, 60. Choose"),
         (["data.npz", "-k", "3", "-m", "tgbl"], "there is no method 'tgbl'. Did you mean tbgl"),
         (["data.npz", "-k", "3", "--set", "n_member=4"], "no parameter 'n_member' to set. Did you mean n_members"),

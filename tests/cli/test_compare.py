@@ -153,6 +153,42 @@ def test_file_without_classes(call, quick, npz):
     assert (found["criterion"], found["n_clusters"], found["data"]["n_classes"]) == ("agreement", 4, None)
 
 
+@pytest.mark.parametrize("k", ["auto", "2:6"])
+def test_the_number_of_clusters_is_chosen_once_for_all_methods(call, quick, mat, tmp_path, k):
+    words = ("compare", mat, "-k", k, "--methods", "lmvsc,sfmc", "--seeds", "1")
+    result = call(*words, "--json")
+    found = document(result)
+    chosen = found["suggestion"]["n_clusters"]
+    assert result.stderr == f"manyview: -k {k} takes {chosen}. {found['suggestion']['reason']}\n"
+    assert found["n_clusters"] == chosen
+    assert [len(set(labels)) for labels in pairs(call(*words, "--out", tmp_path / "out"), tmp_path)] == [chosen] * 2
+    assert f"-k {k}" in found["command"]
+    text = " ".join(call(*words).stdout.split())
+    assert f"2 views, {chosen} clusters" in text
+    assert "The number of clusters was chosen by the data" in text
+    assert "The number of clusters was chosen by the data" in (tmp_path / "out" / "report.html").read_text()
+
+
+def pairs(result, tmp_path):
+    """The labels that each method gave."""
+    assert result.exit_code == 0, result.stderr
+    table = pd.read_csv(tmp_path / "out" / "labels.csv")
+    return [table[name] for name in ("LMVSC", "SFMC")]
+
+
+def test_a_number_that_is_given_needs_no_reason(call, quick, mat):
+    found = document(call("compare", mat, "-k", "3", "--methods", "sfmc", "--seeds", "1", "--json"))
+    assert found["suggestion"] is None
+
+
+@pytest.mark.parametrize("k", ["6:2", "1:5", "2:", "abc", "2:46"])
+def test_a_range_that_cannot_be(call, quick, mat, k):
+    result = call("compare", mat, "-k", k, "--methods", "sfmc")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("manyview: Invalid value for -k: ")
+    assert quick == []
+
+
 def test_tables_with_ids_and_missing_views_to_a_folder(call, quick, tables, tmp_path):
     out = tmp_path / "new" / "out"
     options = ("--id", "flower", "--join", "outer", "-k", "3", "--methods", "graph-ensemble", "--seeds", "1")
@@ -234,9 +270,8 @@ def test_no_method_ends(call, quick, npz, tmp_path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("-k", "0"), "expected a whole number from 1 on, got '0'"),
-        (("-k", "auto"), "expected a whole number from 1 on, got 'auto'. To find one: manyview cluster -k auto"),
-        (("-k", "46"), "46 clusters of 45 samples are too many"),
+        (("-k", "0"), "expected a whole number from 1 on, a range to choose from such as 2:60, or auto, got '0'"),
+        (("-k", "46"), "46 clusters are more than there are samples, 45. Choose fewer."),
         (("-k", "3", "--methods", "sfmc,tgbl"), "there is no method 'tgbl'. Did you mean tbgl"),
         (("-k", "3", "--seeds", "0"), "Invalid value for '--seeds'"),
         (("-k", "3", "--view-sizes", "2"), "only for one table, but there are 2 views: a, b"),

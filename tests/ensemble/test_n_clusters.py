@@ -103,9 +103,12 @@ def test_printing_shows_the_verdict_and_marks_the_number():
     assert [line.split()[0] for line in lines if line.endswith("<-")] == ["3"]
 
 
-@pytest.mark.parametrize(("n_samples", "expected"), [(8, (2,)), (40, tuple(range(2, 9))), (4000, tuple(range(2, 21)))])
-def test_the_default_range_leaves_five_samples_per_cluster(n_samples, expected):
-    assert module._check_range(None, Views([np.zeros((n_samples, 1))])) == expected
+@pytest.mark.parametrize(
+    ("n_samples", "most"), [(8, 2), (40, 8), (100, 20), (400, 20), (401, 21), (900, 30), (1600, 40), (10**6, 40)]
+)
+def test_the_default_range_follows_from_the_number_of_samples(n_samples, most):
+    """Five samples per cluster; the square root, between 20 and 40."""
+    assert module._check_range(None, Views([np.zeros((n_samples, 1))])) == tuple(range(2, most + 1))
 
 
 @pytest.mark.parametrize(

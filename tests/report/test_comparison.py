@@ -64,6 +64,7 @@ def comparison():
             "sorted_by_class": True,
         },
         "n_clusters": 3,
+        "suggestion": None,
         "seeds": [0, 1],
         "row_order": "rows shuffled, in another order for each seed",
         "timing": "one thread per fit",

@@ -233,7 +233,10 @@ def test_audits_warnings_and_suggestions_are_shown(models, blobs, described, par
     model = models["GraphEnsemble"]
     audit = audit_seeds(GraphEnsemble(3, n_members=2), blobs, n_seeds=2)
     curve = {"n_clusters": [2, 3, 4], "eigengap": [0.1, 0.4, None], "stability": [0.5, 1.0, 0.5]}
+    names = ("eigengap", "reference_eigengap", "graph_eigengap", "reference_graph_eigengap", "stability", "score")
+    evidence = [{"n_clusters": k} | dict.fromkeys(names, k / 7) for k in (3, 2)]
     suggestion = {"n_clusters": 3, "sure": False, "candidates": [3, 2], "reason": "It falls.", "curve": curve}
+    suggestion["evidence"] = evidence
     result = described(model, blobs, suggestion=suggestion, warnings=["Mind the gap."], converged=False)
     found = summarise(model, blobs, result, audits=[audit])
     assert found["audits"] == [audit.to_dict()]
@@ -242,8 +245,9 @@ def test_audits_warnings_and_suggestions_are_shown(models, blobs, described, par
     assert (
         page.text.index("Does the seed change the answer?") < page.text.index(audit.verdict) < page.text.index("seed 1")
     )
-    for words in ("It falls.", "not sure", "Mind the gap.", "Not settled."):
+    for words in ("It falls.", "not sure", "Mind the gap.", "Not settled. The last graphs still changed", "n_members="):
         assert words in page.text
+    assert page.text.index("Candidates, best first") < page.text.index("0.286 (0.286)")
     assert page.text.index("Scores") < page.text.index("Does the answer hold?") < page.text.index("In Python")
 
 

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from manyview._utils.text import duration, printable
-from manyview.cli._cells import new_table, reading_lines, words
+from manyview.cli._cells import candidate_pieces, new_table, reading_lines, words
 from manyview.metrics import SCORE_TITLES
-from manyview.report._data import scored_samples
+from manyview.report._data import not_settled, scored_samples
 
 _MOST_CLUSTERS = 20
 _MOST_VIEWS = 8
@@ -30,6 +30,10 @@ def print_answer(result: dict[str, Any], console: Console) -> None:
     for line in reading_lines(result["data"]):
         console.print(line)
     console.print(words(_outcome(result)))
+    if unsettled := not_settled(result):
+        console.print(words(f"Not settled. {unsettled}", "yellow"))
+    for piece in candidate_pieces(result["suggestion"]):
+        console.print(piece)
     console.print()
     _print_clusters(result["clusters"], console)
     if result["scores"] is not None:

@@ -40,6 +40,25 @@ def new_table(*columns: tuple[str, bool]) -> Table:
     return table
 
 
+def candidate_pieces(suggestion: Json | None) -> list[RenderableType]:
+    """Lay out the evidence for each number of clusters that was a candidate, if there were several."""
+    if suggestion is None or len(suggestion["evidence"]) < 2:
+        return []
+    headings = ("candidate\nclusters", "eigengap of graphs\n(reference)", "eigengap of consensus\n(reference)")
+    table = new_table(*((heading, True) for heading in (*headings, "stability", "score")))
+    for column in table.columns:
+        column.justify = "right"
+    for found in suggestion["evidence"]:
+        table.add_row(
+            f"{found['n_clusters']}",
+            f"{found['graph_eigengap']:.3f} ({found['reference_graph_eigengap']:.3f})",
+            f"{found['eigengap']:.3f} ({found['reference_eigengap']:.3f})",
+            f"{found['stability']:.2f}",
+            f"{found['score']:.3f}",
+        )
+    return [Text(), table]
+
+
 def titled(title: str, table: Table) -> list[RenderableType]:
     """Put a title above a table, and an empty line above both."""
     return [Text(), words(title), table]

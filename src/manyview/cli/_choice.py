@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from manyview.cluster import Method
 
 AUTO = "auto"
+# A range as it is typed, with a colon, or as it may be typed by mistake.
+_RANGE = re.compile(r"(\d+)\s*(:|-|,|\.\.+|to)\s*(\d+)")
 
 Clusters = Annotated[str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.", show_default=False)]
-ClustersOrAuto = Annotated[
+ClustersOrRange = Annotated[
     str,
-    typer.Option("-k", "--clusters", metavar="K|auto", help="Number of clusters; auto finds one.", show_default=False),
+    typer.Option(
+        "-k",
+        "--clusters",
+        metavar="K|LOW:HIGH|auto",
+        help="Number of clusters, or a range to choose from, such as 2:60; auto chooses from a range that follows from "
+        "the number of samples.",
+        show_default=False,
+    ),
 ]
 
 _SCALE_HELP = "\n\n".join(
@@ -54,11 +63,14 @@ class Choice:
         int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Threads; all cores unless given.")
     ] = None
 
-    def estimator(self, n_clusters: int | str) -> Any:
+    def estimator(self, n_clusters: int | str | range) -> Any:
         """Make the estimator, not fitted."""
         from manyview.cluster._registry import make_estimator
 
-        return make_estimator(find_method(self.method), n_clusters, self.seed, self.jobs, self.parameters)
+        parameters = self.parameters
+        if isinstance(n_clusters, range):
+            n_clusters, parameters = AUTO, {"k_range": n_clusters} | parameters
+        return make_estimator(find_method(self.method), n_clusters, self.seed, self.jobs, parameters)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -130,15 +142,42 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_\s]", "", name).lower()
 
 
-def parse_n_clusters(text: str, *, may_be_auto: bool = False) -> int | str:
-    """The number of clusters, or "auto"."""
-    if may_be_auto and text.lower() == AUTO:
+def parse_n_clusters(text: str, *, may_choose: bool = False) -> int | str | range:
+    """Return the number of clusters; or, where one may be chosen, "auto" or the range that ``LOW:HIGH`` stands for."""
+    text = text.strip()
+    pair = _RANGE.fullmatch(text)
+    if may_choose and text.lower() == AUTO:
         return AUTO
+    if may_choose and pair and pair[2] == ":":
+        low, high = int(pair[1]), int(pair[3])
+        if low > high:
+            raise typer.BadParameter(
+                f"expected a range from a lower to a higher number, got {text!r}. Did you mean {high}:{low}?",
+                param_hint="-k",
+            )
+        if low < 2:
+            raise typer.BadParameter(f"expected a range from 2 or more on, got {text!r}.", param_hint="-k")
+        return range(low, high + 1)
     if not text.isdecimal() or int(text) < 1:
-        expected = "a whole number from 1 on" + (", or auto" if may_be_auto else "")
-        hint = " To find one: manyview cluster -k auto." if text.lower() == AUTO else ""
+        expected, hint = "a whole number from 1 on", ""
+        if may_choose:
+            expected += ", a range to choose from such as 2:60, or auto"
+            hint = f" Did you mean {pair[1]}:{pair[3]}?" if pair else ""
+        elif pair or text.lower() == AUTO:
+            hint = f" To find one: manyview cluster -k {text}."
         raise typer.BadParameter(f"expected {expected}, got {text!r}.{hint}", param_hint="-k")
     return int(text)
+
+
+def as_typed(n_clusters: int | str | range) -> str:
+    """Return what to type after ``-k``.
+
+    Examples
+    --------
+    >>> [as_typed(n_clusters) for n_clusters in (3, "auto", range(2, 61))]
+    ['3', 'auto', '2:60']
+    """
+    return f"{n_clusters.start}:{n_clusters.stop - 1}" if isinstance(n_clusters, range) else str(n_clusters)
 
 
 def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from manyview._utils.text import duration
-from manyview.cli._cells import Json, new_table, reading_lines, reasons, words
+from manyview.cli._cells import Json, candidate_pieces, new_table, reading_lines, reasons, words
 from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORE_TITLES
 from manyview.report._data import scored_samples
@@ -46,12 +46,23 @@ def comparison_pieces(comparison: Json, width: int = 80) -> list[RenderableType]
     return [
         words(_title(comparison), "bold"),
         *reading_lines(comparison["data"]),
+        *_chosen(comparison),
         words(f"{_first_capital(comparison['row_order'])}. Time and memory: {comparison['timing']}.", "dim"),
         Text(),
         table,
         words(f"Ordered by {comparison['ordered_by']}. {_meaning(is_scored)}", "dim"),
         *_footnotes(comparison),
     ]
+
+
+def _chosen(comparison: Json) -> list[RenderableType]:
+    """Say that the number of clusters was chosen, if it was, and show the candidates."""
+    if (suggestion := comparison["suggestion"]) is None:
+        return []
+    unsure = "" if suggestion["sure"] else ", but the evidence is weak"
+    line = f"The number of clusters was chosen by the data{unsure}; it is the same for all methods."
+    pieces = candidate_pieces(suggestion)
+    return [words(line), *pieces, *([Text()] if pieces else [])]
 
 
 def _line(method: Json, scores: tuple[str, ...], best: Json) -> list[Text]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from manyview.cli._choice import AUTO, Choice
+from manyview.cli._choice import AUTO, Choice, as_typed
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._folder import NAMES, write_answer
 from manyview.cli._output import check_folder
@@ -32,7 +32,7 @@ class Job:
 
     read: Callable[[], Views]
     choice: Choice
-    n_clusters: int | str
+    n_clusters: int | str | range
     out: Path
     command: str
     files: Sequence[Path] = ()
@@ -64,27 +64,30 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
     from manyview.cli._progress import fit_progress
 
     timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
-    ask_first = job.n_clusters == AUTO and not job.choice.takes_auto
+    ask_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
     model = job.choice.estimator(2 if ask_first else job.n_clusters)
     model._validate_params()  # what is wrong with the command line is said before anything is read
     suggestion, audits = None, []
 
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore", ClusterCountWarning)  # _say_found says the same
+        warnings.simplefilter("ignore", ClusterCountWarning)  # say_chosen says the same
         timings["start"] = _seconds_since_start()
         with _timed(timings, "read"):
-            views = _checked(job.read(), model, job.choice)
+            views = _checked(job.read(), model, job)
         if ask_first:
             with _timed(timings, "suggest"), fit_progress():
-                suggestion = _suggest(views, job.choice)
-            _say_found(suggestion)
+                # Every scaling of a method is one of suggest_n_clusters; their defaults are not the same.
+                scaling = job.choice.parameters.get("scaling", AUTO)
+                suggestion = suggest(views, job.n_clusters, scaling, job.choice.seed, job.choice.jobs)
+            say_chosen(job.n_clusters, suggestion)
             model.set_params(n_clusters=suggestion.n_clusters)
         with _timed(timings, "fit"), fit_progress():
             model.fit(views)
         if model.n_clusters == AUTO:
             suggestion = model.suggestion_
-            _say_found(suggestion)
-            model.set_params(n_clusters=model.n_clusters_)  # what the result states, and what audits compare with
+            say_chosen(job.n_clusters, suggestion)
+            # What the result states, and what audits compare with.
+            model.set_params(n_clusters=model.n_clusters_, k_range=None)
         if job.with_audit:
             with _timed(timings, "audit"), fit_progress():
                 audits = _audit(model, views)
@@ -113,7 +116,7 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
     return model, views, result, page
 
 
-def _checked(views: Views, model: Any, choice: Choice) -> Views:
+def _checked(views: Views, model: Any, job: Job) -> Views:
     """The views, unless the method is going to refuse them anyhow."""
     from manyview.views import check_views
 
@@ -123,27 +126,33 @@ def _checked(views: Views, model: Any, choice: Choice) -> Views:
             "each view, or say how to cut the columns of this table into views, for example with --view-sizes 2.",
             param_hint="FILES",
         )
-    choice.check_scales(views.names)
-    n_clusters = 2 if model.n_clusters == AUTO else model.n_clusters  # auto finds no fewer
-    if n_clusters > views.n_samples:
-        raise typer.BadParameter(
-            f"{n_clusters} clusters are more than there are samples, {views.n_samples}. Choose fewer.",
-            param_hint="-k",
-        )
+    job.choice.check_scales(views.names)
+    check_n_clusters(job.n_clusters, views.n_samples)
     return check_views(views, keep_float32=True)
 
 
-def _suggest(views: Views, choice: Choice) -> ClusterCountSuggestion:
-    """Look for the number of clusters for a method that cannot; a scaling that the user set holds here, too."""
+def check_n_clusters(n_clusters: int | str | range, n_samples: int) -> None:
+    """Refuse more clusters than there are samples."""
+    most = n_clusters[-1] if isinstance(n_clusters, range) else 2 if n_clusters == AUTO else int(n_clusters)
+    if most > n_samples:  # auto finds no fewer than 2
+        raise typer.BadParameter(
+            f"{most} clusters are more than there are samples, {n_samples}. Choose fewer.", param_hint="-k"
+        )
+
+
+def suggest(
+    views: Views, n_clusters: int | str | range, scaling: Any = AUTO, seed: int = 0, jobs: int | None = None
+) -> ClusterCountSuggestion:
+    """Choose a number of clusters for methods that cannot."""
     from manyview.cluster import suggest_n_clusters
 
-    # Every scaling of a method is one of suggest_n_clusters; their defaults are not the same.
-    scaling = choice.parameters.get("scaling", AUTO)
-    return suggest_n_clusters(views, scaling=scaling, random_state=choice.seed, n_jobs=choice.jobs)
+    k_range = n_clusters if isinstance(n_clusters, range) else None
+    return suggest_n_clusters(views, k_range, scaling=scaling, random_state=seed, n_jobs=jobs)
 
 
-def _say_found(suggestion: ClusterCountSuggestion) -> None:
-    say(f"-k auto takes {suggestion.n_clusters}. {suggestion.reason}")
+def say_chosen(n_clusters: int | str | range, suggestion: ClusterCountSuggestion) -> None:
+    """Say which number was chosen, and why; ``n_clusters`` is what was typed."""
+    say(f"-k {as_typed(n_clusters)} takes {suggestion.n_clusters}. {suggestion.reason}")
 
 
 def _audit(model: Any, views: Views) -> list[AuditResult]:

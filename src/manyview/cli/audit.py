@@ -52,7 +52,7 @@ def audit(
     from manyview.views import check_views
 
     asked = _parse_questions(questions)
-    estimator = choice.estimator(int(parse_n_clusters(clusters)))
+    estimator = choice.estimator(parse_n_clusters(clusters))
     check_folder(out, NAMES)
     views = source.read()
     choice.check_scales(views.names)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from manyview.cli._choice import Choice, ClustersOrAuto, parse_n_clusters
+from manyview.cli._choice import Choice, ClustersOrRange, as_typed, parse_n_clusters
 from manyview.cli._options import grouped
 from manyview.cli._output import AsJson, OutFolder, print_json, result_console
 from manyview.cli._run import Job, run_and_write
@@ -18,7 +18,7 @@ from manyview.cli._source import Source
 @grouped
 def cluster(
     source: Source,
-    k: ClustersOrAuto,
+    k: ClustersOrRange,
     choice: Choice,
     out: OutFolder = Path("manyview-output"),
     audit: Annotated[
@@ -31,9 +31,9 @@ def cluster(
 
     All files are written, or none. Files of an earlier run in the same folder are replaced.
     """
-    n_clusters = parse_n_clusters(k, may_be_auto=True)
+    n_clusters = parse_n_clusters(k, may_choose=True)
     switches = [*(["--audit"] if audit else []), *([] if report else ["--no-report"])]
-    words = ["cluster", *source.words, "-k", str(n_clusters), *choice.words, "--out", str(out), *switches]
+    words = ["cluster", *source.words, "-k", as_typed(n_clusters), *choice.words, "--out", str(out), *switches]
     job = Job(
         read=source.read,
         choice=choice,

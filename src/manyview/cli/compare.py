@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from manyview._utils.files import write_folder
-from manyview.cli._choice import Clusters, find_method, parse_n_clusters, slug
+from manyview.cli._choice import ClustersOrRange, as_typed, find_method, parse_n_clusters, slug
 from manyview.cli._errors import BAD_INPUT, STOPPED, say
 from manyview.cli._options import grouped
 from manyview.cli._output import AsJson, OptionalOutFolder, check_folder, print_json, result_console, to_json
@@ -22,7 +22,6 @@ from manyview.cli._source import Source
 if TYPE_CHECKING:
     from manyview.cluster import Method
     from manyview.experiments import Spec, Store
-    from manyview.views import Views
 
 FORMAT = "manyview comparison 1"
 NAMES = ("comparison.json", "comparison.csv", "labels.csv", "report.html")
@@ -32,7 +31,7 @@ ALL = "all"
 @grouped
 def compare(
     source: Source,
-    clusters: Clusters,
+    clusters: ClustersOrRange,
     methods: Annotated[
         str, typer.Option("--methods", metavar="all|A,B,...", help="Which methods; see: manyview methods.")
     ] = ALL,
@@ -55,24 +54,38 @@ def compare(
 
     Rows are shuffled, in another order for each seed, so that no method gains from the order of a file.
 
+    With -k auto or a range, the number of clusters is chosen once, and all methods get the same.
+
     Every method has its default parameters. Each fit has a process and one thread of its own.
     """
     from manyview import experiments as library
-    from manyview.cli._progress import ProgressDisplay
+    from manyview.cli._progress import ProgressDisplay, fit_progress
+    from manyview.cli._run import check_n_clusters, say_chosen, suggest
     from manyview.experiments._compare_csv import labels_csv, runs_csv
     from manyview.experiments.compare import compare_results, comparison_spec
     from manyview.experiments.summary import distinct_runs
     from manyview.report._data import describe_data
+    from manyview.report.result import describe_suggestion
+    from manyview.views import check_views
 
-    n_clusters = int(parse_n_clusters(clusters))
+    wanted = parse_n_clusters(clusters, may_choose=True)
     chosen = _find_methods(methods)
     check_folder(out, NAMES)
     views = source.read()
-    _check(views, n_clusters, chosen)
+    # What no method can fit is refused at once, instead of with the first of many processes.
+    checked = check_views(views, min_views=min(method.estimator.min_views for method in chosen))
+    check_n_clusters(wanted, checked.n_samples)
+    if isinstance(wanted, int):
+        n_clusters, suggestion = wanted, None
+    else:
+        with fit_progress():
+            suggestion = suggest(checked, wanted)
+        say_chosen(wanted, suggestion)
+        n_clusters = suggestion.n_clusters
     data, sample_ids = describe_data(views, source.files, source.reading), views.sample_ids
-    del views  # the processes that fit read their own
+    del views, checked  # the processes that fit read their own
     spec = comparison_spec(source.as_data, [method.name for method in chosen], n_clusters, seeds, name=source.title)
-    command = _command(source, n_clusters, methods, seeds, time_limit, store)
+    command = _command(source, as_typed(wanted), methods, seeds, time_limit, store)
     with _open_store(store) as results:
         results.knows(source.title, data["sha256"])
         try:
@@ -90,6 +103,7 @@ def compare(
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": command,
             "data": data,
+            "suggestion": describe_suggestion(suggestion),
             **compare_results(spec, found, results.datasets()),
             "runs": distinct_runs(runs),
         }
@@ -133,15 +147,6 @@ def _find_methods(text: str) -> list[Method]:
     return list({method.name: method for method in found}.values())
 
 
-def _check(views: Views, n_clusters: int, methods: list[Method]) -> None:
-    """Refuse at once what no method can fit, instead of with the first of many processes."""
-    from manyview.views import check_views
-
-    checked = check_views(views, min_views=min(method.estimator.min_views for method in methods))
-    if n_clusters > checked.n_samples:
-        raise typer.BadParameter(f"{n_clusters} clusters of {checked.n_samples} samples are too many.", param_hint="-k")
-
-
 @contextmanager
 def _open_store(path: Path | None) -> Iterator[Store]:
     """The store that was asked for, or one that is gone in the end."""
@@ -162,8 +167,8 @@ def _what_is_kept(spec: Spec, results: Store, store: Path | None, command: str) 
 
 
 def _command(
-    source: Source, n_clusters: int, methods: str, seeds: int, time_limit: float | None, store: Path | None
+    source: Source, n_clusters: str, methods: str, seeds: int, time_limit: float | None, store: Path | None
 ) -> str:
-    words = [*source.words, "-k", str(n_clusters), "--methods", methods, "--seeds", str(seeds)]
+    words = [*source.words, "-k", n_clusters, "--methods", methods, "--seeds", str(seeds)]
     words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
     return shlex.join(["manyview", "compare", *words, *([] if store is None else ["--store", str(store)])])

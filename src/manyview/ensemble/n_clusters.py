@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, sqrt
 from numbers import Integral
 from typing import Any
 
@@ -33,8 +34,9 @@ from manyview.views.checks import keep_rows
 
 # More samples than this are not looked at: they make the answer slower, not better.
 _MOST_ROWS = 5000
-# The range that is tried by default ends here, or where clusters would have fewer samples than this.
-_MOST_CLUSTERS = 20
+# The range that is tried by default ends at the square root of the number of samples, but not before the first nor
+# after the second of these, and in any case where clusters would have fewer samples than this.
+_MOST_CLUSTERS = (20, 40)
 _CLUSTER_ROWS = 5
 # Data without clusters to compare with: one alone has gaps of its own by chance.
 _REFERENCES = 3
@@ -72,6 +74,12 @@ class ClusterCountSuggestion:
     candidates: tuple[int, ...]
     reason: str
     curve: dict[str, np.ndarray]
+
+    @property
+    def evidence(self) -> list[dict[str, float]]:
+        """What the curve says about each candidate, best first."""
+        where = [int(np.flatnonzero(self.curve["n_clusters"] == k)[0]) for k in self.candidates]
+        return [{name: values[i].item() for name, values in self.curve.items()} for i in where]
 
     def __str__(self) -> str:
         lines = [self.reason, "", "          eigengap of consensus  eigengap of graphs"]
@@ -112,7 +120,8 @@ def suggest_n_clusters(
     views : Views, list or dict of arrays, or one array with ``view_sizes``
         Each of shape (n_samples, n_features_v); see :func:`manyview.check_views`.
     k_range : sequence of int, optional
-        Numbers to choose from, all at least 2. Default: 2 to 20, but at least five samples per cluster.
+        Numbers to choose from, all at least 2. Default: 2 to the square root of the number of samples, but to
+        at least 20 and at most 40, and at least five samples per cluster.
     scaling : str, sequence or dict, default="auto"
         As of :class:`GraphEnsemble`.
     view_sizes : int or sequence of int, optional
@@ -161,7 +170,9 @@ def suggest_n_clusters(
 def _check_range(k_range: Any, views: Views) -> tuple[int, ...]:
     """The numbers to choose from, ascending."""
     if k_range is None:
-        return tuple(range(2, max(2, min(_MOST_CLUSTERS, views.n_samples // _CLUSTER_ROWS)) + 1))
+        n, (low, high) = views.n_samples, _MOST_CLUSTERS
+        most = min(max(low, ceil(sqrt(n))), high, n // _CLUSTER_ROWS)
+        return tuple(range(2, max(2, most) + 1))
     if isinstance(k_range, str | Mapping) or not np.iterable(k_range):
         raise ViewsError(f"k_range: expected several whole numbers, for example range(2, 11), got {k_range!r}.")
     given = list(k_range)
@@ -253,7 +264,8 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
         doubt = f"Unsure: {seen}, {compared}, but there is also evidence for {_listed(rivals)}"
     else:
         return ClusterCountSuggestion(number, True, (number,), f"{number} clusters: {seen}, {compared}.", curve)
-    candidates = (number, *(rivals or [int(numbers[i]) for i in ranking[1:2]]))
+    more = rivals or [int(numbers[i]) for i in ranking[1:2]]
+    candidates = tuple(dict.fromkeys([number, *more, int(numbers[np.argmax(data.stability)])]))
     return ClusterCountSuggestion(number, False, candidates, f"{doubt}. Candidates: {_listed(candidates)}.", curve)
 
 

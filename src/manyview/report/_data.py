@@ -86,6 +86,26 @@ def scored_samples(data: Mapping[str, Any]) -> str:
     return f"scores on {labelled:,} of {samples:,} samples that have a label"
 
 
+def not_settled(result: Mapping[str, Any]) -> str:
+    """Say that the labels of a fit had not settled, and what to do; nothing if they had.
+
+    Examples
+    --------
+    >>> not_settled({"converged": True, "parameters": {}})
+    ''
+    >>> print(not_settled({"converged": False, "parameters": {"n_members": 48}}))
+    The last graphs still changed the labels, so the data may have no clear clusters of this number. Try another number
+    of clusters, or more graphs: n_members=96 (--set n_members=96).
+    """
+    if result["converged"] is not False:
+        return ""
+    more = 2 * result["parameters"].get("n_members", 48)
+    return (
+        "The last graphs still changed the labels, so the data may have no clear clusters of this number. Try another "
+        f"number of clusters, or more graphs: n_members={more} (--set n_members={more})."
+    )
+
+
 def title_end(data: Mapping[str, Any]) -> str:
     """Return what the title of a page says about the data: the names of the files without their folders.
 

@@ -96,7 +96,7 @@ def describe_result(
         "parameters": plain(parameters),
         "seed": _whole(parameters.get("random_state")) if seed is None else seed,
         "n_clusters": len(clusters),
-        "suggestion": _described_suggestion(suggestion or getattr(model, "suggestion_", None)),
+        "suggestion": describe_suggestion(suggestion or getattr(model, "suggestion_", None)),
         "clusters": clusters,
         "confidence": _described_confidence(getattr(model, "confidence_", None)),
         "view_weights": plain(getattr(model, "view_weights_", None)),
@@ -144,10 +144,12 @@ def _described_confidence(confidence: np.ndarray | None) -> dict[str, Any] | Non
     }
 
 
-def _described_suggestion(suggestion: ClusterCountSuggestion | None) -> dict[str, Any] | None:
+def describe_suggestion(suggestion: ClusterCountSuggestion | None) -> dict[str, Any] | None:
+    """Return the suggested number of clusters, its reason and its evidence as plain values; None if there is none."""
     if suggestion is None:
         return None
-    return {name: plain(getattr(suggestion, name)) for name in ("n_clusters", "sure", "candidates", "reason", "curve")}
+    names = ("n_clusters", "sure", "candidates", "reason", "evidence", "curve")
+    return {name: plain(getattr(suggestion, name)) for name in names}
 
 
 def _whole(value: object) -> int | None:

@@ -18,6 +18,7 @@ from manyview._utils.machine import one_thread
 from manyview._utils.text import shortened
 from manyview.report import _run_figures as figures
 from manyview.report._classes import Classes
+from manyview.report._data import not_settled
 from manyview.report._graphs import blocks, graph_images
 from manyview.report._map import project
 from manyview.report._members import list_members
@@ -189,6 +190,7 @@ def render(summary: Mapping[str, Any]) -> str:
         legends=figures.legends(summary),
         markers=[figures.cluster_mark(k, summary["n_clusters"]) for k in range(summary["n_clusters"])],
         sizes=figures.sizes(summary["clusters"]),
+        not_settled=not_settled(summary),
         suggestion=figures.suggestion(summary["suggestion"]) if summary["suggestion"] else None,
         pictures=[(graph, picture_address(graph["image"])) for graph in summary["graphs"]],
         views=figures.views(summary["views"]),
