@@ -49,6 +49,8 @@ _FAMILY = FAMILIES[1]
 # change with the range that is asked for.
 _GRAPH_CLUSTERS = 20
 _CLUSTER_ROWS = 5
+# Passes of k-means over the samples, after those over the anchors: with more, many clusters take most of the time.
+_PASSES = 3
 # The spectrum is looked at up to this multiple of the largest number, to see whether the answer lies beyond.
 _LOOK_AHEAD = 1.5
 
@@ -102,7 +104,7 @@ def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) ->
     for k in n_clusters:
         space = CUT_VECTORS.of(k, member.family, member.index)
         rows.keep(space, _directions, every, k)
-        centres, _, _ = kmeans_rows(rows, space, start_centres(vectors, volumes, k, rng), rows.n_rows)
+        centres, _, _ = kmeans_rows(rows, space, start_centres(vectors, volumes, k, rng), rows.n_rows, _PASSES)
         rows.keep(_labels(member, k), assign, space, centres)
         rows.drop(space)
     rows.drop(every)

@@ -53,20 +53,22 @@ def kmeans(
     return best
 
 
-def kmeans_rows(rows: Rows, name: str, centres: np.ndarray, bound: float) -> tuple[np.ndarray, int, bool]:
+def kmeans_rows(
+    rows: Rows, name: str, centres: np.ndarray, bound: float, max_passes: int = _MAX_PASSES
+) -> tuple[np.ndarray, int, bool]:
     """Make Lloyd's passes over a column; return centres, number of passes, and whether they converged.
 
     ``bound`` limits the sum over all rows of the absolute values of a coordinate, for :func:`units_in_one`.
     """
     units = units_in_one(bound)
-    for n_passes in range(1, _MAX_PASSES + 1):
+    for n_passes in range(1, max_passes + 1):
         sums = rows.sum(_row_sums, name, centres, units)
         sums[:, :-1] /= units
         moved = _means(sums, centres)
         still, centres = _converged(moved, centres, _STILL_ON_ROWS), moved
         if still:
             return centres, n_passes, True
-    return centres, _MAX_PASSES, False
+    return centres, max_passes, False
 
 
 def occupy(rows: Rows, name: str, centres: np.ndarray) -> np.ndarray:
