@@ -10,7 +10,7 @@ from manyview.engines import LocalRows
 from manyview.ensemble.columns import CUT, DISTANCE, NEAREST
 from manyview.ensemble.gaps import Curve, _consensus_gap, adjusted_rand, measure, settings_for
 from manyview.ensemble.members import Lists, Member
-from manyview.ensemble.n_clusters import decide
+from manyview.ensemble.n_clusters import decide, excess
 from manyview.graphs import nearest_lists
 
 NUMBERS = (2, 3, 4, 5, 6)
@@ -59,11 +59,25 @@ def test_measure_has_the_same_bits_with_any_number_of_threads(blobs):
     np.testing.assert_array_equal(one.stability, two.stability)
 
 
-def test_measure_leaves_nothing_in_the_rows(blobs):
+@pytest.mark.parametrize("numbers", [(2, 3), (3, 21, 24)])
+def test_measure_leaves_nothing_in_the_rows(blobs, numbers):
     columns, lists, _ = blobs
     rows = LocalRows(columns, 1)
-    measure(rows, lists, settings_for((2, 3), 300, seed=0, n_members=2), (2, 3))
+    measure(rows, lists, settings_for(numbers, 300, seed=0, n_members=4), numbers)
     assert rows.map(sorted) == [sorted(columns)]
+
+
+def test_every_other_graph_is_cut_into_many_clusters(blobs, monkeypatch):
+    columns, lists, _ = blobs
+    cut = {}
+
+    def agreement(rows, members, n_clusters):
+        cut[n_clusters] = [member.index for member in members]
+        return 0.5
+
+    monkeypatch.setattr("manyview.ensemble.gaps._agreement", agreement)
+    measure(LocalRows(columns, 1), lists, settings_for((4, 21, 22), 300, seed=0, n_members=5), (4, 21, 22))
+    assert cut == {4: [0, 1, 2, 3, 4], 21: [0, 1, 2, 3, 4], 22: [0, 2, 4]}
 
 
 def test_adjusted_rand_agrees_with_scikit_learn():
@@ -144,7 +158,7 @@ def test_a_gap_that_the_reference_has_too_does_not_count():
 
 
 def test_several_references_count_by_their_mean():
-    data = curve({4: 0.2, 3: 0.15})
+    data = curve({4: 0.3, 3: 0.15})
     assert decide(NUMBERS, data, [curve({4: 0.19})]).n_clusters == 3
     assert decide(NUMBERS, data, [curve({4: 0.19}), *[FLAT] * 9]).n_clusters == 4
     once, never = (decide(NUMBERS, curve({4: 0.2}), [one, FLAT]) for one in (curve({6: 0.2}), FLAT))
@@ -156,6 +170,61 @@ def test_a_larger_gap_that_is_not_a_choice_is_named():
     found = decide(NUMBERS, curve({4: 0.1, 8: 0.3}), [FLAT])
     assert (found.n_clusters, found.sure) == (4, False)
     assert "drops most after 8 values, and 8 is not a choice" in found.reason
+
+
+def test_excess_is_between_difference_and_ratio():
+    gaps, reference = np.array([0.3, 0.2, 0.1, 0.05]), np.array([0.2, 0.1, 0.1, 0.02])
+    found = excess(gaps, reference)
+    np.testing.assert_allclose(found, np.sqrt((gaps - reference) * (gaps - reference) / reference))
+    assert found[0] < found[1]  # the same difference above a smaller reference
+    assert found[2] == 0
+
+
+def test_a_reference_that_is_low_by_chance_counts_as_a_falling_one():
+    falling, chance = np.array([0.4, 0.3, 0.2]), np.array([0.4, 0.1, 0.3])
+    np.testing.assert_allclose(excess(falling + 0.1, falling), 0.1 / np.sqrt(falling))
+    assert excess(np.array([0.5, 0.15, 0.4]), chance)[1] == 0  # below 0.2, the mean of 0.1 and 0.3
+    assert excess(np.full(3, 0.35), chance)[2] == pytest.approx(0.05 / np.sqrt(0.3))  # a high one stays high
+
+
+def test_the_excess_above_no_gap_at_all_is_finite():
+    assert np.isfinite(excess(np.array([0.1, 0.0]), np.zeros(2))).all()
+
+
+def test_the_most_stable_number_is_a_candidate():
+    data = curve({5: 0.2, 4: 0.18})
+    data.stability[NUMBERS.index(2)] = 0.9
+    found = decide(NUMBERS, data, [FLAT])
+    assert (found.n_clusters, found.sure, found.candidates) == (5, False, (5, 4, 2))
+    lone = decide(NUMBERS, Curve(curve({5: 0.2}).graph_gap, curve({5: 0.2}).consensus_gap, data.stability), [FLAT])
+    assert (lone.n_clusters, lone.sure, lone.candidates) == (5, True, (5, 2))
+    data.stability[NUMBERS.index(2)] = 0.802  # no more than 0.8, to the digits that are shown
+    assert decide(NUMBERS, data, [FLAT]).candidates == (5, 4)
+
+
+def test_the_best_by_each_kind_of_evidence_is_a_candidate():
+    data = curve({5: 0.2, 4: 0.18})
+    data.graph_gap[2 - 1], data.consensus_gap[NUMBERS.index(2)] = 0.3, 0.0
+    data.graph_gap[6 - 1], data.consensus_gap[NUMBERS.index(6)] = 0.0, 0.9
+    found = decide(NUMBERS, data, [FLAT])
+    assert found.n_clusters == 5
+    assert set(found.candidates) == {5, 4, 2, 6}
+    assert [one["n_clusters"] for one in found.evidence] == list(found.candidates)
+    assert [one["score"] for one in found.evidence] == sorted((one["score"] for one in found.evidence), reverse=True)
+
+
+def test_there_are_at_most_five_candidates():
+    numbers = tuple(range(2, 14))
+    gap = np.linspace(0.2, 0.1, 20)
+    flat = Curve(np.full(20, 0.01), np.full(12, 0.01), np.full(12, 0.3))
+    found = decide(numbers, Curve(gap, gap[1:13], np.linspace(0.7, 0.9, 12)), [flat])
+    assert len(found.candidates) == 5
+    assert 13 in found.candidates  # the most stable
+
+
+def test_a_single_choice_is_its_own_candidate():
+    single = Curve(np.full(9, 0.01), np.array([0.02]), np.array([0.5]))
+    assert decide((3,), single, [single]).candidates == (3,)
 
 
 def test_nothing_at_all_still_has_candidates():

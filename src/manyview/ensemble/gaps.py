@@ -9,13 +9,16 @@ measured
   K clusters that are there come back in all of these cuts, and what is cut once too often is cut here and there;
 - the *stability*: the mean adjusted Rand index between all pairs of members' cuts into K.
 
+Into more than 21 clusters, only every other member is cut.
+
 All are also high in data without clusters: a round cloud in d dimensions has a drop after d + 1 values, and a long one
 is cut in two in the same place again and again. So the same is done with references that have the spread of the data
 along every direction but no clusters (:func:`manyview.graphs.reference.without_clusters`), and only the part of a gap
 that exceeds their mean counts.
 
-The *score* of K is the geometric mean of both gaps' excess, times the stability. The *strength* is the same without
-taking anything off the gaps; :func:`manyview.ensemble.n_clusters.decide` compares it with the largest of a reference.
+The *score* of K is the geometric mean of both gaps' excess (:func:`manyview.ensemble.n_clusters.excess`), times the
+stability. The *strength* is the same for the gaps as they are; :func:`manyview.ensemble.n_clusters.decide` compares it
+with the largest of a reference.
 """
 
 from __future__ import annotations
@@ -49,6 +52,8 @@ _FAMILY = FAMILIES[1]
 # change with the range that is asked for.
 _GRAPH_CLUSTERS = 20
 _CLUSTER_ROWS = 5
+# Into more clusters than this, only every other graph is cut: the time of a cut grows with the square of their number.
+_ALL_MEMBERS = _GRAPH_CLUSTERS + 1
 # Passes of k-means over the samples, after those over the anchors: with more, many clusters take most of the time.
 _PASSES = 3
 # The spectrum is looked at up to this multiple of the largest number, to see whether the answer lies beyond.
@@ -84,18 +89,20 @@ def measure(rows: Rows, lists: Lists, settings: Settings, n_clusters: Sequence[i
     """Gaps and stability of every number of clusters; the rows hold neighbour lists."""
     members = [draw_member(settings, _FAMILY, lists, i) for i in range(settings.n_members)]
     cuts = sorted({cut for k in n_clusters for cut in (k, k + 1)})
-    gaps = rows.run([partial(_cut, rows, lists, member, cuts) for member in members])
-    consensus = rows.run([partial(_consensus_gap, rows, members, k) for k in n_clusters])
-    agreement = rows.run([partial(_agreement, rows, members, k) for k in n_clusters])
-    for member in members:
-        for k in cuts:
+    cut = {k: members if k <= _ALL_MEMBERS else members[::2] for k in cuts}
+    n_values = int(_LOOK_AHEAD * max(cuts)) + 1
+    own = [[k for k in cuts if k <= _ALL_MEMBERS or member.index % 2 == 0] for member in members]
+    gaps = rows.run([partial(_cut, rows, lists, m, ks, n_values) for m, ks in zip(members, own, strict=True)])
+    consensus = rows.run([partial(_consensus_gap, rows, cut[k + 1], k) for k in n_clusters])
+    agreement = rows.run([partial(_agreement, rows, cut[k], k) for k in n_clusters])
+    for k in cuts:
+        for member in cut[k]:
             rows.drop(_labels(member, k))
     return Curve(np.mean(gaps, axis=0), np.array(consensus), np.array(agreement))
 
 
-def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int]) -> np.ndarray:
-    """Cut one member's graph into every number of clusters; the rows keep the labels. Its eigengaps."""
-    n_values = int(_LOOK_AHEAD * max(n_clusters)) + 1
+def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int], n_values: int) -> np.ndarray:
+    """Cut one member's graph into every number of clusters; the rows keep the labels. Return its eigengaps."""
     n_vectors = min(n_values, len(member.anchors) + 1)
     values, vectors, scale, volumes = member_spectrum(rows, lists, member, n_vectors)
     every = VECTORS.of(member.family, member.index)

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
 from manyview._utils.machine import one_thread
@@ -43,10 +44,12 @@ _REFERENCES = 3
 # It does if the drop there is this multiple of those of the best choice and of the largest of the reference.
 _BEYOND = 1.5
 # A number is sure if no other one has more than this share of its score, and its strength is this multiple of the
-# largest of the reference. Others with more than this share of the score are candidates.
+# largest of the reference.
 _RIVAL = 0.4
 _CLEARLY = 2.5
 _MOST_CANDIDATES = 5
+# Gaps of a reference count as this large at least, as the excess is a multiple of their root.
+_SMALLEST_GAP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class ClusterCountSuggestion:
     sure : bool
         Whether the evidence is clear. If not, look at the candidates, and do not take the guess for more than it is.
     candidates : tuple of int
-        Numbers with evidence, best first; only ``n_clusters`` if it is sure.
+        Numbers with evidence, at most five, by their score: the best and the second best by each eigengap and by the
+        score, and the most stable one. If ``n_clusters`` is sure, only this and the most stable one.
     reason : str
         Why, in words and numbers.
     curve : dict of str to ndarray
@@ -110,8 +114,8 @@ def suggest_n_clusters(
     An ensemble of graphs like that of :class:`GraphEnsemble` is made, each with other views, anchors and neighbours.
     For every number K it is measured how far the spectrum drops after K values (*eigengap*), in the graphs and in the
     consensus of their cuts, and how well cuts into K clusters agree (*stability*). The same is done, three times, with
-    data of the same spread that have no clusters. A number is suggested when its eigengaps exceed those of such data,
-    and no other number comes near it.
+    data of the same spread that have no clusters. The number whose eigengaps exceed those of such data most, and whose
+    cuts agree, is the best guess. It is sure if no other number comes near it.
 
     The answer does not depend on the order of samples or views. Of more than 5,000 samples, 5,000 are used.
 
@@ -227,9 +231,9 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
     """Choose among the numbers, from what was measured on the data and on data without clusters."""
     numbers = np.array(n_clusters)
     reference = mean_curve(references)
-    in_graphs = np.maximum(data.graph_gap - reference.graph_gap, 0.0)
-    in_consensus = np.maximum(data.consensus_gap - reference.consensus_gap, 0.0)
-    scores = np.sqrt(in_graphs[numbers - 1] * in_consensus) * data.stability
+    in_graphs = excess(data.graph_gap[1:], reference.graph_gap[1:])[numbers - 2]
+    in_consensus = excess(data.consensus_gap, reference.consensus_gap)
+    scores = np.sqrt(in_graphs * in_consensus) * data.stability
     curve = {
         "n_clusters": numbers,
         "eigengap": data.consensus_gap,
@@ -239,14 +243,18 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
         "stability": data.stability,
         "score": scores,
     }
-    ranking = np.lexsort((-data.consensus_gap, -scores))
-    best = ranking[0]
+    by_score, by_stability, by_graphs, by_consensus = (
+        np.lexsort((-data.consensus_gap, -scores, -evidence))
+        for evidence in (scores, data.stability.round(2), in_graphs, in_consensus)  # two digits are what is shown
+    )
+    best = by_score[0]
     number = int(numbers[best])
     strongest = np.mean([one.strength(numbers).max() for one in references])
     clearly = data.strength(numbers)[best] / max(strongest, 1e-12)
-    rivals = [int(numbers[i]) for i in ranking[1:_MOST_CANDIDATES] if scores[i] > _RIVAL * scores[best]]
-    others = np.setdiff1d(np.arange(2, len(in_graphs) + 1), numbers)
-    elsewhere = int(others[np.argmax(in_graphs[others - 1])]) if len(others) else number
+    rivals = [int(numbers[i]) for i in by_score[1:_MOST_CANDIDATES] if scores[i] > _RIVAL * scores[best]]
+    beyond = np.maximum(data.graph_gap - reference.graph_gap, 0.0)
+    others = np.setdiff1d(np.arange(2, len(beyond) + 1), numbers)
+    elsewhere = int(others[np.argmax(beyond[others - 1])]) if len(others) else number
 
     seen = (
         f"the spectrum drops by {data.graph_gap[number - 1]:.3f} in the graphs and by {data.consensus_gap[best]:.2f} "
@@ -254,7 +262,7 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
         f"{data.stability[best]:.2f}"
     )
     compared = f"together {clearly:.1f} times what data of the same spread without clusters show at most"
-    if in_graphs[elsewhere - 1] > _BEYOND * max(in_graphs[number - 1], reference.graph_gap[1:].max()):
+    if beyond[elsewhere - 1] > _BEYOND * max(beyond[number - 1], reference.graph_gap[1:].max()):
         doubt = (
             f"Unsure: the spectrum of the graphs drops most after {elsewhere} values, and {elsewhere} is not a choice"
         )
@@ -263,10 +271,26 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
     elif rivals:
         doubt = f"Unsure: {seen}, {compared}, but there is also evidence for {_listed(rivals)}"
     else:
-        return ClusterCountSuggestion(number, True, (number,), f"{number} clusters: {seen}, {compared}.", curve)
-    more = rivals or [int(numbers[i]) for i in ranking[1:2]]
-    candidates = tuple(dict.fromkeys([number, *more, int(numbers[np.argmax(data.stability)])]))
+        candidates = tuple(dict.fromkeys((number, int(numbers[by_stability[0]]))))
+        return ClusterCountSuggestion(number, True, candidates, f"{number} clusters: {seen}, {compared}.", curve)
+    ranked = [order[0] for order in (by_score, by_stability, by_graphs, by_consensus)]
+    ranked += [i for order in (by_score, by_graphs, by_consensus) for i in order[1:2]] + list(by_score)
+    always = (by_stability[0], *by_score[:2])  # also if there is no evidence at all
+    some = dict.fromkeys(i for i in ranked if i in always or max(in_graphs[i], in_consensus[i]) > 0)
+    candidates = tuple(int(numbers[i]) for i in by_score if i in list(some)[:_MOST_CANDIDATES])
     return ClusterCountSuggestion(number, False, candidates, f"{doubt}. Candidates: {_listed(candidates)}.", curve)
+
+
+def excess(gaps: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return by how much gaps exceed those of data without clusters: the mean of difference and ratio.
+
+    It is the geometric mean of ``gap - reference`` and ``(gap - reference) / reference``, and 0 where the gap is the
+    smaller one. The difference alone favours few clusters, where all gaps are large; the ratio alone favours many,
+    where those of the reference are next to nothing. As references are few, each counts at least as much as a curve
+    through them that falls with the number of clusters.
+    """
+    level = np.maximum(np.maximum(reference, isotonic_regression(reference, increasing=False)), _SMALLEST_GAP)
+    return np.maximum(gaps - level, 0.0) / np.sqrt(level)
 
 
 def _listed(numbers: Sequence[int]) -> str:
