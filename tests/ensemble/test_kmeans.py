@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from manyview.engines import LocalRows
-from manyview.ensemble import kmeans as module
 from manyview.ensemble.kmeans import kmeans, kmeans_rows, nearest_centre, occupy, seed_centres
 
 
@@ -81,16 +80,15 @@ def test_more_centres_than_different_points_cost_nothing():
     assert cost(points, centres) == 0
 
 
-def test_no_pass_over_the_rows_raises_the_cost(monkeypatch):
+def test_no_pass_over_the_rows_raises_the_cost():
     points = np.random.default_rng(6).random((300, 3))
     rows, centres = LocalRows({"points": points}, 1, block_rows=70), points[:8]
     start = cost(points, centres)
     final, n_passes, arrived = kmeans_rows(rows, "points", centres, 300)
     assert arrived
-    monkeypatch.setattr(module, "_MAX_PASSES", 1)
     costs = [start]
     for _ in range(n_passes):
-        centres = kmeans_rows(rows, "points", centres, 300)[0]
+        centres = kmeans_rows(rows, "points", centres, 300, max_passes=1)[0]
         costs.append(cost(points, centres))
     assert n_passes > 5
     assert (np.diff(costs) <= 1e-9).all()
@@ -98,10 +96,9 @@ def test_no_pass_over_the_rows_raises_the_cost(monkeypatch):
     np.testing.assert_array_equal(centres, final)
 
 
-def test_passes_that_are_used_up_are_reported(monkeypatch):
+def test_passes_that_are_used_up_are_reported():
     points = np.random.default_rng(6).random((300, 3))
-    monkeypatch.setattr(module, "_MAX_PASSES", 2)
-    assert kmeans_rows(LocalRows({"points": points}), "points", points[:8], 300)[1:] == (2, False)
+    assert kmeans_rows(LocalRows({"points": points}), "points", points[:8], 300, max_passes=2)[1:] == (2, False)
 
 
 @pytest.mark.parametrize("block_rows", [1, 33, 199])
