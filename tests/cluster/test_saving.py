@@ -220,9 +220,9 @@ CANNOT_BE_SAVED = {
         r"^CLR\.names_: an array of dtype object cannot be kept in a file\.",
     ),
     "parameter": (
-        lambda m, v: m.set_params(view_sizes=range(3)),
+        lambda m, v: m.set_params(view_sizes=slice(3)),
         ModelFileError,
-        r"^CLR\.view_sizes: a value of type builtins\.range cannot be kept in a file\. What can be kept: .* lists",
+        r"^CLR\.view_sizes: a value of type builtins\.slice cannot be kept in a file\. What can be kept: .* lists",
     ),
     "name that is taken": (
         lambda m, v: with_attribute(m, fit=3),
