@@ -13,7 +13,7 @@ the mean on the other half is what it is worth.
 from __future__ import annotations
 
 import argparse
-import pickle
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,20 +35,30 @@ from manyview.io import read_views
 
 # Halves of like kinds: images, texts, and others.
 HALVES = (
-    "MSRC-v5 Handwritten4 100Leaves LandUse_21 3Sources BBC4view Reuters-1200 Movies ProteinFold".split(),
-    "ORL Handwritten6 Mnist4 Scene_15 BBCSport Reuters600 WebKB NGs Wikipedia".split(),
+    (
+        "3Sources",
+        "BBC4view",
+        "Reuters-1200",
+        "Movies",
+        "MSRC-v5",
+        "Handwritten4",
+        "100Leaves",
+        "LandUse_21",
+        "ProteinFold",
+    ),
+    ("BBCSport", "Reuters600", "WebKB", "NGs", "ORL", "Handwritten6", "Mnist4", "Scene_15", "Wikipedia"),
 )
 MODES = ("default", "equal views", "all vectors")
+Rule = Callable[[dict, tuple[str, ...]], dict[str, float]]
 FOLDER = Path("output/selection")
 N_MEMBERS = 16
 
 CHOICES = {
-    "local, broad": ("local", "broad"),
-    "+ joint": ("local", "broad", "joint"),
-    "+ joint-centered": ("local", "broad", "joint-centered"),
-    "+ joint, -centered": ("local", "broad", "joint", "joint-centered"),
-    "+ joint, -centered, -standardized": ("local", "broad", "joint", "joint-centered", "joint-standardized"),
-    "joint ones only": ("joint", "joint-centered", "joint-standardized"),
+    "sums": ("local", "broad"),
+    "sums, centered": ("local", "broad", "joint-centered"),
+    "sums, standardized": ("local", "broad", "joint-standardized"),
+    "all": ("local", "broad", "joint-centered", "joint-standardized"),
+    "joint": ("joint-centered", "joint-standardized"),
 }
 
 
@@ -73,8 +83,8 @@ def record(name: str, seed: int, mode: str) -> dict[str, Any]:
         scores = clustering_scores(truth, rows.gather(LABELS.name))
         cross = {e.family.name: agreement_with(rows, LABELS.name, k, e.members, np.ones(N_MEMBERS)) for e in tried}
         found[ensemble.family.name] = {
-            "acc": scores["acc"],
-            "nmi": scores["nmi"],
+            "acc": float(scores["acc"]),
+            "nmi": float(scores["nmi"]),
             "agreement": consensus.agreement,
             "information": float(mean_information(ensemble.information).mean()),
             "cross": cross,
@@ -106,18 +116,27 @@ def by_balanced_jury(found: dict, families: tuple[str, ...]) -> dict[str, float]
     }
 
 
-def by_both(found: dict, families: tuple[str, ...]) -> dict[str, float]:
-    """The mean of agreement and cross agreement."""
-    own, cross = by_agreement(found, families), by_cross_agreement(found, families)
-    return {name: (own[name] + cross[name]) / 2 for name in families}
+def by_both(own: float, alike: float) -> Rule:
+    """Agreement counts ``own``, cross agreement the rest; what joint families lack to 1 counts ``alike`` times."""
+
+    def score(found: dict, families: tuple[str, ...]) -> dict[str, float]:
+        agreement, cross = by_agreement(found, families), by_cross_agreement(found, families)
+        lack = {name: 1 - own * agreement[name] - (1 - own) * cross[name] for name in families}
+        return {name: -lack[name] * (alike if name.startswith("joint") else 1.0) for name in families}
+
+    return score
 
 
-RULES: dict[str, Callable[[dict, tuple[str, ...]], dict[str, float]]] = {
+RULES: dict[str, Rule] = {
     "information": by_information,
     "agreement": by_agreement,
     "cross agreement": by_cross_agreement,
     "balanced jury": by_balanced_jury,
-    "agreement + cross": by_both,
+    **{
+        f"{own:.2f} own, alike {alike}": by_both(own, alike)
+        for own in (1 / 3, 1 / 2, 2 / 3, 4 / 5)
+        for alike in (1.0, 1.1, 1.2, 1.3)
+    },
 }
 
 
@@ -137,9 +156,9 @@ def variants() -> Iterator[tuple[str, str, Callable]]:
 def table() -> None:
     """Print what every variant is worth on each half, and what comes of choosing on the other one."""
     runs: dict[str, dict[str, list]] = {mode: {} for mode in MODES}
-    for path in sorted(FOLDER.glob("*.pickle")):
+    for path in sorted(FOLDER.glob("*.json")):
         name, _, mode = path.stem.split(" ")[0], *path.stem.split(" ", 2)[1:]
-        runs[mode].setdefault(name, []).append(pickle.loads(path.read_bytes()))
+        runs[mode].setdefault(name, []).append(json.loads(path.read_text()))
     worth = {}
     for variant, mode, take in variants():
         if not runs[mode]:
@@ -181,9 +200,9 @@ def main() -> None:
     for seed in range(args.seeds):
         for name in args.datasets:
             for mode in args.modes:
-                path = FOLDER / f"{name} {seed} {mode}.pickle"
+                path = FOLDER / f"{name} {seed} {mode}.json"
                 if not path.exists():
-                    path.write_bytes(pickle.dumps(record(name, seed, mode)))
+                    path.write_text(json.dumps(record(name, seed, mode)))
                     print(name, seed, mode, file=sys.stderr, flush=True)
     return None
 

@@ -12,11 +12,11 @@ from manyview import Views, check_views
 from manyview.ensemble import anchors as module
 from manyview.ensemble.anchors import (
     ScaledView,
-    ViewAnchors,
+    Space,
     make_pool,
     neighbour_lists,
     scale_views,
-    view_anchors,
+    view_spaces,
     with_every_view,
 )
 from manyview.ensemble.columns import DISTANCE, NEAREST
@@ -31,7 +31,14 @@ def dense(array):
 def known_view(values, places):
     scaling, scaled = learn_scaling(values, "counts" if sp.issparse(values) else "directions")
     far = ScaledView(scaling, scaled, np.ones(len(places), dtype=bool)).far
-    return ViewAnchors(scaling, scaled, np.array(places, dtype=np.int32), far, len(places))
+    return Space((0,), (scaling,), (1.0,), (0,), scaled, np.array(places, dtype=np.int32), far, len(places))
+
+
+def imputed(space, similarity):
+    """The space with the anchors that lack the view imputed."""
+    donors = module._find_donors(space.positions, similarity)
+    values, positions = module._with_imputed(space.values, space.positions, donors)
+    return replace(space, values=values, positions=positions)
 
 
 @pytest.fixture
@@ -129,7 +136,7 @@ def test_who_lacks_a_view_stands_at_the_mean_of_those_alike(known, v):
     likeness = naive_similarity(known, 30)
     outsider = int(np.setdiff1d(np.arange(30), known[v].positions)[1])
     likeness[outsider, known[v].positions] = 0.0  # like none of those who have the view
-    found = module._imputed(known[v], sp.csr_array(likeness))
+    found = imputed(known[v], sp.csr_array(likeness))
     places, anchors = naive_borrowed(known[v], likeness)
     assert found.positions.tolist() == places == sorted(set(range(30)) - {outsider})
     assert type(found.values) is type(known[v].values)
@@ -139,7 +146,7 @@ def test_who_lacks_a_view_stands_at_the_mean_of_those_alike(known, v):
 
 
 def test_borrowed_rows_of_unit_views_have_their_length(known):
-    found = module._imputed(known[0], module._similarity(known, 30, 1))
+    found = imputed(known[0], module._similarity(known, 30, 1))
     lengths = np.linalg.norm(known[0].values, axis=1)
     np.testing.assert_allclose(lengths, lengths[0])
     np.testing.assert_allclose(np.linalg.norm(found.values, axis=1), lengths[0])
@@ -148,16 +155,16 @@ def test_borrowed_rows_of_unit_views_have_their_length(known):
 
 @pytest.mark.parametrize("v", [0, 2], ids=["dense", "sparse"])
 def test_if_nobody_is_alike_nothing_is_borrowed(known, v):
-    found = module._imputed(known[v], sp.csr_array((30, 30)))
+    found = imputed(known[v], sp.csr_array((30, 30)))
     np.testing.assert_array_equal(found.positions, known[v].positions)
     np.testing.assert_array_equal(dense(found.values), dense(known[v].values))
 
 
 def test_blocks_of_borrowers_do_not_matter(known, monkeypatch):
     likeness = module._similarity(known, 30, 1)
-    expected = module._imputed(known[1], likeness)
+    expected = imputed(known[1], likeness)
     monkeypatch.setattr(module, "row_blocks", lambda n, _: (slice(i, min(i + 3, n)) for i in range(0, n, 3)))
-    found = module._imputed(known[1], likeness)
+    found = imputed(known[1], likeness)
     np.testing.assert_array_equal(found.positions, expected.positions)
     np.testing.assert_allclose(found.values, expected.values, atol=1e-15)
 
@@ -231,7 +238,7 @@ def naive_lists(view, pool):
 def test_lists_of_samples_that_lack_views(views, length):
     scaled, _ = scaled_by_those_who_have_it(views)
     pool = np.random.default_rng(3).choice(60, 30, replace=False)
-    pools = view_anchors(scaled, pool, length, 1)
+    pools, _ = view_spaces(scaled, pool, length, 1)
     columns = neighbour_lists(scaled, pools, 1)
     assert set(columns) == {column.of(v) for column in (NEAREST, DISTANCE) for v in range(3)}
     for v, (view, known) in enumerate(zip(scaled, pools, strict=True)):
@@ -250,7 +257,7 @@ def test_lists_of_samples_that_lack_views(views, length):
 def test_members_of_the_pool_have_their_own_values_where_they_have_the_view(views):
     scaled, _ = scaled_by_those_who_have_it(views)
     pool = np.random.default_rng(3).choice(60, 30, replace=False)
-    for view, known in zip(scaled, view_anchors(scaled, pool, 9, 1), strict=True):
+    for view, known in zip(scaled, view_spaces(scaled, pool, 9, 1)[0], strict=True):
         own = view.present[pool[known.positions]]
         np.testing.assert_array_equal(dense(known.values)[own], dense(view.values)[pool[known.positions[own]]])
         assert set(np.flatnonzero(view.present[pool])) <= set(known.positions)
@@ -262,7 +269,7 @@ def test_a_complete_pool_borrows_nothing():
     views = Views([rng.normal(size=(40, 4)), rng.normal(size=(40, 6))])
     scaled, _ = scaled_by_those_who_have_it(views)
     pool = np.arange(0, 40, 2)
-    for view, known in zip(scaled, view_anchors(scaled, pool, 7, 1), strict=True):
+    for view, known in zip(scaled, view_spaces(scaled, pool, 7, 1)[0], strict=True):
         np.testing.assert_array_equal(known.positions, np.arange(20))
         np.testing.assert_array_equal(known.values, view.values[pool])
 

@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from manyview.engines import LocalRows
+from manyview.ensemble.consensus import find_consensus
 from manyview.ensemble.fit import Ensemble, _best_of, learn
 from manyview.ensemble.members import FAMILIES, Lists, Settings
 
@@ -63,42 +64,61 @@ def test_only_the_last_consensus_has_shares(result):
     assert last.shares.shape == (SETTINGS.n_members, max(m.n_clusters for m in result.members), 4)
 
 
-def test_scores_tell_how_the_type_was_chosen(result):
-    assert set(result.scores) == {"local", "broad"}
-    assert result.scores[result.family.name] == max(result.scores.values())
+def test_trials_tell_how_the_family_was_chosen(result):
+    assert {trial.family for trial in result.trials} == {"local", "broad"}
+    assert result.trials[0].family == result.family.name
+    assert result.trials[0].score == max(trial.score for trial in result.trials)
+    assert {trial.n_members for trial in result.trials} == {SETTINGS.n_tries}
 
 
 def tried(rows, lists, settings):
-    return [Ensemble(rows, lists, settings, family) for family in settings.families]
+    return [Ensemble(rows, lists, settings, family) for family in settings.families if lists.have(family)]
 
 
-def off_diagonal_mean(information):
-    return information[~np.eye(len(information), dtype=bool)].mean()
+def naive_trial(ensemble, every):
+    """Agreement and cross agreement by scikit-learn, from labels; members of a family are first weighted as in the
+    consensus, then equally."""
+    rows = ensemble.rows
+    weights = find_consensus(rows, SETTINGS, ensemble.members, ensemble.information).weights
+    labels = rows.gather("labels")
+    each = {
+        other.family.name: [normalized_mutual_info_score(labels, rows.gather(m.labels)) for m in other.members]
+        for other in every
+    }
+    return np.average(each[ensemble.family.name], weights=weights), np.mean([np.mean(nmi) for nmi in each.values()])
 
 
-def test_the_type_with_the_larger_mean_information_is_chosen(blobs):
-    columns, lists, _ = blobs
-    best = _best_of(tried(LocalRows(columns, 1), lists, SETTINGS), SETTINGS.n_tries)
-    expected = {}
-    for family in FAMILIES:
-        alone = Ensemble(LocalRows(columns, 1), lists, SETTINGS, family)
-        alone.grow(SETTINGS.n_tries)
-        assert alone.mean_information == pytest.approx(off_diagonal_mean(alone.information))
-        expected[family.name] = alone.mean_information
-    assert best.scores == expected
-    assert best.family.name == max(expected, key=expected.get)
-    assert best.mean_information == max(expected.values())
-    assert len(best.members) == SETTINGS.n_tries
-    assert expected["local"] != expected["broad"]
+def test_the_family_that_agrees_most_is_chosen(texts):
+    columns, lists = texts
+    every = tried(LocalRows(columns, 1), lists, SETTINGS)
+    ranking = _best_of(every, every, SETTINGS.n_tries)
+    trials = {trial.family: trial for trial in ranking[0].trials}
+    for ensemble in every:
+        trial, (agreement, cross) = trials[ensemble.family.name], naive_trial(ensemble, every)
+        assert (trial.agreement, trial.cross_agreement) == pytest.approx((agreement, cross))
+        assert trial.score == pytest.approx((2 * agreement + cross) / 3)
+        assert trial.n_members == len(ensemble.members) == SETTINGS.n_tries
+    assert [ensemble.family.name for ensemble in ranking] == [trial.family for trial in ranking[0].trials]
+    assert ranking[0].trials[0].score > ranking[0].trials[1].score
 
 
-@pytest.mark.parametrize("types", [FAMILIES, FAMILIES[::-1]], ids=["local first", "broad first"])
+def test_families_that_are_given_up_are_still_asked(texts):
+    columns, lists = texts
+    every = tried(LocalRows(columns, 1), lists, SETTINGS)
+    left = _best_of(every, every, 2)[:1]
+    _best_of(every, left, 4)
+    first, second = every[0].trials
+    assert (first.family, first.n_members, second.n_members) == (left[0].family.name, 4, 2)
+    assert first.cross_agreement == pytest.approx(naive_trial(left[0], every)[1])
+
+
+@pytest.mark.parametrize("types", [ADDED_UP, ADDED_UP[::-1]], ids=["local first", "broad first"])
 def test_rings_need_local_graphs(rings, types):
     columns, lists, truth = rings
     rows, settings = LocalRows(columns, 1), Settings(n_clusters=2, n_members=16, families=types)
-    best = _best_of(tried(rows, lists, settings), settings.n_tries)
+    every = tried(rows, lists, settings)
+    best = _best_of(every, every, settings.n_tries)[0]
     assert best.family == LOCAL
-    assert best.scores["local"] > best.scores["broad"]
     assert {member.family for member in best.members} == {"local"}
     learn(rows, lists, settings)
     assert adjusted_rand_score(rows.gather("labels"), truth) == 1
@@ -109,7 +129,7 @@ def test_one_type_alone_is_taken(blobs, family):
     columns, lists, truth = blobs
     ensemble = learn(LocalRows(columns, 1), lists, replace(SETTINGS, families=(family,)))
     assert ensemble.family == family
-    assert list(ensemble.scores) == [family.name]
+    assert ensemble.trials == []
     assert adjusted_rand_score(ensemble.rows.gather("labels"), truth) == 1
 
 
@@ -135,9 +155,9 @@ def test_a_look_at_few_members_changes_nothing_if_they_disagree(texts):
     ensemble = learn(LocalRows(columns, 1), lists, settings)
     assert n_members(ensemble) == [8, 9, 10]
     assert np.isnan(ensemble.steps[0].stability)
-    expected = _best_of(tried(LocalRows(columns, 1), lists, settings), settings.n_tries)
+    expected = Ensemble(LocalRows(columns, 1), lists, settings, ensemble.family)
     expected.grow(10)
-    np.testing.assert_array_equal(ensemble.information, expected.information)
+    np.testing.assert_allclose(ensemble.information, expected.information, rtol=1e-12)
     for member in ensemble.members:
         np.testing.assert_array_equal(ensemble.rows.gather(member.labels), expected.rows.gather(member.labels))
 

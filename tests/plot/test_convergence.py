@@ -62,8 +62,6 @@ def test_errors(models, fake_model, ax):
         plot.convergence(models["TBGL"], keys="loss", ax=ax)
     with pytest.raises(PlotError, match=r"history_\['member_weights'\] has 8 value\(s\), not one for each of the 2"):
         plot.convergence(models["GraphEnsemble"], keys=["member_weights"], ax=ax)
-    with pytest.raises(PlotError, match=r"history_\['local_information'\] has 1 value\(s\)"):
-        plot.convergence(models["GraphEnsemble"], keys="local_information", ax=ax)
     with pytest.raises(PlotError, match="LMVSC solves each view once"):
         plot.convergence(models["LMVSC"], ax=ax)
     never = fake_model(labels_=np.zeros(3), n_iter_=0, history_={"objective": np.array([])})

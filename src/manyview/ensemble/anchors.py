@@ -425,7 +425,7 @@ class AnchoredViews:
 
     ``source[v]`` is the index among the different views of the one whose content view v has, and ``units[v]``, factor
     and offset, brings the values of v to the unit of that view. ``scalings`` are those of the different views, and
-    ``spaces`` what samples are compared in, by number of the list.
+    ``spaces`` what samples are compared in, for the lists with these ``numbers``.
     """
 
     names: tuple[str, ...]
@@ -433,7 +433,8 @@ class AnchoredViews:
     source: tuple[int, ...]
     units: tuple[tuple[float, np.ndarray], ...]
     scalings: tuple[Scaling, ...]
-    spaces: dict[int, Space]
+    spaces: tuple[Space, ...]
+    numbers: tuple[int, ...]
 
     def scale(self, v: int, values: Array) -> Array:
         """Return samples of view v on the scale on which they are compared."""
@@ -460,7 +461,7 @@ def lists_of(views: Views, known: AnchoredViews) -> dict[str, np.ndarray]:
     given = [_given(known, views, source) for source in range(len(known.scalings))]
     scaled: dict[tuple[int, int], Array] = {}
     columns = {}
-    for number, space in known.spaces.items():
+    for number, space in zip(known.numbers, known.spaces, strict=True):
         parts = []
         for v, scaling in zip(space.views, space.scalings, strict=True):
             key = (v, id(scaling))

@@ -44,7 +44,8 @@ class Model:
         """Refuse parts that do not fit together, as those of a file may: compiled code trusts these indices."""
         n_anchors = self.lists.n_anchors
         n_views = len(self.views.scalings)
-        for space in self.views.spaces.values():
+        _expect(len(self.views.numbers) == len(self.views.spaces), "a number for every list")
+        for space in self.views.spaces:
             _expect(len(space.positions) == space.values.shape[0], "a position for every anchor")
             _expect(1 <= space.length <= len(space.positions), "lists no longer than there are anchors")
             _expect(_within(space.positions, n_anchors), f"positions below {n_anchors}")
@@ -56,7 +57,7 @@ class Model:
         for member in self.members:
             size = len(member.anchors) + 1
             _expect(_within(member.anchors, n_anchors), f"anchors below {n_anchors}")
-            _expect(bool(member.lists) and set(member.lists) <= set(self.views.spaces), "the lists of every member")
+            _expect(bool(member.lists) and set(member.lists) <= set(self.views.numbers), "the lists of every member")
             _expect(
                 0 <= member.n_kept <= member.n_neighbors and member.n_neighbors >= 1, "at most k edges that are kept"
             )
