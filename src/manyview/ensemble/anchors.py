@@ -39,8 +39,8 @@ _DONORS = 4
 _LIKELY_DONORS = 20
 # Neighbours of a sample by which views are compared.
 _AGREEMENT_NEIGHBORS = 20
-# A view with this share of the agreement of the best one counts in full.
-_FULL_AGREEMENT = 0.5
+# Standard errors of agreement by which a view counts in full, below which no view is better than others; least weight.
+_CERTAIN, _DOUBTFUL, _LEAST_WEIGHT = 10.0, 3.0, 0.05
 # Sets of views that are compared side by side, as many as there are members of a family in its first trial.
 _JOINT_SPACES = 4
 
@@ -306,17 +306,18 @@ def neighbour_lists(
 
 
 def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray) -> tuple[float, ...]:
-    """Return how much each view counts, 1 at most: the less its neighbours say about those of the other views.
+    """Return how much each view counts, 1 at most: less if its neighbours say nothing about those of the other views.
 
     ``columns`` are the neighbour lists of samples in canonical order. In each view a sample has 20 neighbours, itself
     and its copies (``twin``) not counted. What two views have in common of them, beyond what the lists of any two
-    samples have, is their agreement, from 0 for a view of noise to 1; that of a view is the mean over the others. Half
-    the agreement of the best view is enough to count in full: what is weak may still add something. Two views alone
-    agree with each other, and count the same.
+    samples have, is their agreement; that of a view is the mean over the others. Noise agrees by chance only, to a few
+    standard errors. A view that agrees by ten, or as well as the best one, counts in full, however weak it is: it may
+    still add something. Two views agree with each other, and count the same.
     """
     n_views = pool.lists.n_views
     tables = [_nearest_others(columns, pool, twin, v) for v in range(n_views)]
-    agreement = np.full((n_views, n_views), np.nan)
+    agreement, variance = np.zeros((2, n_views, n_views))
+    known = np.zeros((n_views, n_views), dtype=bool)
     for v, table in enumerate(tables):
         for u, other in enumerate(tables[:v]):
             both = np.flatnonzero((np.diff(table.indptr) > 0) & (np.diff(other.indptr) > 0))
@@ -324,15 +325,15 @@ def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.nd
                 continue
             one, two = table[both], other[both]
             most = float(np.minimum(np.diff(one.indptr), np.diff(two.indptr)).sum())
-            common = float(one.multiply(two).sum()) / most
             chance = float(one.sum(axis=0) @ two.sum(axis=0)) / len(both) / most
-            agreement[v, u] = agreement[u, v] = max(0.0, (common - chance) / max(1.0 - chance, 1e-9))
-    known = np.isfinite(agreement)
-    means = np.where(known, agreement, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    means[~known.any(axis=1)] = means.max(initial=0.0)  # nothing speaks against it
-    # Less than a standard error: where no views agree, none is better than the others.
-    chance = 0.25 / np.sqrt(len(twin) * len(pool.samples))
-    return tuple(map(float, np.minimum((means + chance) / (means.max() + chance) / _FULL_AGREEMENT, 1.0)))
+            agreement[v, u] = agreement[u, v] = float(one.multiply(two).sum()) / most - chance
+            variance[v, u] = variance[u, v] = chance / most  # counts of what is rare vary by their mean
+            known[v, u] = known[u, v] = True
+    errors = agreement.sum(axis=1) / np.sqrt(np.maximum(variance.sum(axis=1), 1e-300))
+    errors[~known.any(axis=1)] = _CERTAIN  # nothing speaks against it
+    if errors.max() < _DOUBTFUL:  # where no views agree, none is better than the others
+        return (1.0,) * n_views
+    return tuple(map(float, np.clip(errors / min(errors.max(), _CERTAIN), _LEAST_WEIGHT, 1.0)))
 
 
 def _nearest_others(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray, view: int) -> sp.csr_array:
