@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,15 @@ from manyview.engines import LocalRows
 from manyview.ensemble import members
 from manyview.ensemble.anchors import pool_size
 from manyview.ensemble.columns import LABELS
-from manyview.ensemble.consensus import agreement_with, find_consensus, mean_information
+from manyview.ensemble.consensus import (
+    _tables,
+    agreement_with,
+    find_consensus,
+    mean_information,
+    mutual_information,
+)
 from manyview.ensemble.fit import Ensemble, settle
-from manyview.ensemble.members import FAMILIES, Settings
+from manyview.ensemble.members import FAMILIES, Member, Settings
 from manyview.io import read_views
 
 # Halves of like kinds: images, texts, and others.
@@ -82,14 +88,23 @@ def record(name: str, seed: int, mode: str) -> dict[str, Any]:
         consensus = find_consensus(rows, settings, ensemble.members, ensemble.information)
         scores = clustering_scores(truth, rows.gather(LABELS.name))
         cross = {e.family.name: agreement_with(rows, LABELS.name, k, e.members, np.ones(N_MEMBERS)) for e in tried}
+        shared = {e.family.name: mean_shared(rows, k, e.members) for e in tried}
         found[ensemble.family.name] = {
             "acc": float(scores["acc"]),
             "nmi": float(scores["nmi"]),
             "agreement": consensus.agreement,
             "information": float(mean_information(ensemble.information).mean()),
             "cross": cross,
+            "shared": shared,
         }
     return found
+
+
+def mean_shared(rows: LocalRows, n_clusters: int, drawn: Sequence[Member]) -> float:
+    """Return the mean mutual information of the labels with members, in units of log K."""
+    most = max(n_clusters, *(member.n_clusters for member in drawn))
+    tables = rows.sum(_tables, LABELS.name, most, [member.labels for member in drawn], most)
+    return float(mutual_information(tables).mean() / np.log(n_clusters))
 
 
 def by_information(found: dict, families: tuple[str, ...]) -> dict[str, float]:
