@@ -91,15 +91,26 @@ def gaps(blobs):
 
 @pytest.mark.parametrize("family", FAMILIES[:2], ids=lambda each: each.name)
 @pytest.mark.parametrize("data", ["blobs", "texts", "gaps", "rings"])
-def test_no_entry_of_a_gram_matrix_exceeds_its_bound(request, data, family):
+@pytest.mark.parametrize("view_weights", [None, (1.0, 0.3, 0.05, 1e-4), (1e-4, 1.0, 1.0, 0.5)])
+def test_no_entry_of_a_gram_matrix_exceeds_its_bound(request, data, family, view_weights):
     columns, lists, *_ = request.getfixturevalue(data)
-    rows = LocalRows(columns, 1)
+    rows, lists = LocalRows(columns, 1), replace(lists, view_weights=view_weights and view_weights[: len(lists.far)])
     for index in range(6):
         member = draw_member(Settings(4), family, lists, index)
         scale = member_spectrum(rows, lists, member, 2)[2]
         anchors, weights = fused_edges(columns, lists, member, scale)
         gram = edge_gram(anchors, weights, len(member.anchors) + 1, 1e12) / 1e12
-        assert 0.05 < gram.max() <= _largest_entry(lists, member)
+        assert 0.01 < gram.max() <= _largest_entry(lists, member)
+
+
+def test_a_view_that_hardly_counts_does_not_make_the_units_coarser(gaps):
+    _, lists = gaps
+    for family in FAMILIES[:2]:
+        for index in range(6):
+            member = draw_member(Settings(4), family, lists, index)
+            equal = _largest_entry(lists, member)
+            assert _largest_entry(replace(lists, view_weights=(1.0, 1.0, 1e-6, 1.0)), member) <= equal
+            assert equal <= len(member.lists) ** 3
 
 
 def kept(columns, lists, settings, block_rows, order):

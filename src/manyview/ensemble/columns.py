@@ -93,7 +93,7 @@ def units_in_one(bound: float) -> float:
 
     An addend loses what is finer than the unit: in sums of n numbers of at most 1, as degrees of anchors and sums of
     unit vectors are, that is 2⁻³² = 2.3e-10 for n = 10⁶, and 2⁻²² = 2.4e-7 for n = 10⁹. A mean over rows is off by no
-    more. The units of Gram matrices do not depend on n: with three views, 2⁻⁴⁸ = 3.6e-15, and 2⁻⁴⁵ if views are
+    more. The units of Gram matrices do not depend on n: with three views, 2⁻⁴⁸ = 3.6e-15, and 2⁻⁴⁷ if views are
     missing.
 
     >>> units_in_one(1.0) == 2.0**52, units_in_one(1_000_000) == 2.0**32

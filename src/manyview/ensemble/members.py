@@ -264,14 +264,14 @@ def start_centres(vectors: np.ndarray, volumes: np.ndarray, n_clusters: int, rng
 def _largest_entry(lists: Lists, member: Member) -> float:
     """Return a bound on the entries of ``WᵀW``.
 
-    ``W = B Σ_g f_g C_g D_g^-½``, where graph g counts f_g times, rows of C_g sum to 1 at most and its columns to D_g at
-    most, so that the norm of each ``C_g D_g^-½`` is at most 1. Rows of samples with missing views are multiplied by B,
-    at most ``Σf`` over the smallest f. The entries are those of a positive semi-definite matrix: none is larger than
-    its norm, the square of that of W.
+    ``W = Σ_g f_g C_g D_g^-½``, where graph g counts f_g times, rows of C_g sum to 1 at most and its columns to D_g at
+    most, so that the norm of each ``C_g D_g^-½`` is at most 1, and that of W at most ``Σf``. If views are missing, each
+    row of W is ``Σf`` times a mean of the rows of those graphs that have it. The square of a mean is at most the sum of
+    the squares, so the squared norm is at most ``(Σf)²`` times the number of graphs, however small a weight is. The
+    entries are those of a positive semi-definite matrix: none is larger than its norm, the square of that of W.
     """
     weights = graph_weights(lists, member)
-    largest = weights.sum() if lists.patterns is None else weights.sum() ** 2 / weights.min()
-    return float(largest**2)
+    return float(weights.sum() ** 2 * (1 if lists.patterns is None else len(weights)))
 
 
 def member_labels(block: Block, lists: Lists, member: Member) -> np.ndarray:
