@@ -310,37 +310,45 @@ def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.nd
 
     ``columns`` are the neighbour lists of samples in canonical order. In each view a sample has 20 neighbours, itself
     and its copies (``twin``) not counted. What two views have in common of them, beyond what the lists of any two
-    samples have, is their agreement; that of a view is the mean over the others. Noise agrees by chance only, to a few
+    samples have, is their agreement; that of a view is the sum over the others. Noise agrees by chance only, to a few
     standard errors. A view that agrees by ten, or as well as the best one, counts in full, however weak it is: it may
-    still add something. Two views agree with each other, and count the same.
+    still add something. Two views agree with each other, and count the same. Only anchors that have both views are
+    neighbours: an imputed one is near its donors in every view.
     """
     n_views = pool.lists.n_views
-    tables = [_nearest_others(columns, pool, twin, v) for v in range(n_views)]
+    own = np.ones((n_views, len(pool.samples)), dtype=bool)
+    for has_own, space, donors in zip(own, pool.spaces, pool.donors, strict=False):
+        if donors is not None:
+            has_own[:] = np.isin(np.arange(len(has_own)), np.setdiff1d(space.positions, donors.positions))
+    tables = [_nearest_others(columns, pool, twin, v, own[v]) for v in range(n_views)]
     agreement, variance = np.zeros((2, n_views, n_views))
-    known = np.zeros((n_views, n_views), dtype=bool)
-    for v, table in enumerate(tables):
-        for u, other in enumerate(tables[:v]):
-            both = np.flatnonzero((np.diff(table.indptr) > 0) & (np.diff(other.indptr) > 0))
+    for v in range(n_views):
+        for u in range(v):
+            one, two = tables[v], tables[u]
+            if not np.array_equal(own[v], own[u]):
+                one, two = (_nearest_others(columns, pool, twin, view, own[v] & own[u]) for view in (v, u))
+            both = np.flatnonzero((np.diff(one.indptr) > 0) & (np.diff(two.indptr) > 0))
             if not both.size:
                 continue
-            one, two = table[both], other[both]
+            one, two = one[both], two[both]
             most = float(np.minimum(np.diff(one.indptr), np.diff(two.indptr)).sum())
             chance = float(one.sum(axis=0) @ two.sum(axis=0)) / len(both) / most
             agreement[v, u] = agreement[u, v] = float(one.multiply(two).sum()) / most - chance
             variance[v, u] = variance[u, v] = chance / most  # counts of what is rare vary by their mean
-            known[v, u] = known[u, v] = True
-    errors = agreement.sum(axis=1) / np.sqrt(np.maximum(variance.sum(axis=1), 1e-300))
-    errors[~known.any(axis=1)] = _CERTAIN  # nothing speaks against it
+    deviation = np.sqrt(variance.sum(axis=1))
+    errors = np.divide(agreement.sum(axis=1), deviation, out=np.full(n_views, _CERTAIN), where=deviation > 0)
     if errors.max() < _DOUBTFUL:  # where no views agree, none is better than the others
         return (1.0,) * n_views
     return tuple(map(float, np.clip(errors / min(errors.max(), _CERTAIN), _LEAST_WEIGHT, 1.0)))
 
 
-def _nearest_others(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray, view: int) -> sp.csr_array:
-    """Return which anchors are among the nearest of each sample in a view, other samples than itself: 0 or 1."""
+def _nearest_others(
+    columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray, view: int, anchors: np.ndarray
+) -> sp.csr_array:
+    """Return which of some anchors are the nearest of each sample in a view, other samples than itself: 0 or 1."""
     near, distance = columns[NEAREST.of(view)], columns[DISTANCE.of(view)]
     # A view that is missing lists -1, at infinite distance.
-    other = np.isfinite(distance) & (twin[pool.samples][near] != twin[:, None])
+    other = np.isfinite(distance) & (twin[pool.samples][near] != twin[:, None]) & anchors[near]
     other &= np.cumsum(other, axis=1) <= _AGREEMENT_NEIGHBORS
     starts = np.concatenate([[0], np.cumsum(other.sum(axis=1))])
     return sp.csr_array((np.ones(starts[-1]), near[other], starts), shape=(len(near), len(pool.samples)))
