@@ -340,7 +340,6 @@ def naive_weights(basis):
     """Loops over samples and pairs of them."""
     columns, samples, twin = basis.columns, basis.pool.samples, basis.order.twin
     n, n_views = len(twin), len(basis.scaled)
-    error = 0.25 / np.sqrt(n * len(samples))
 
     def nearest(i, v, u):
         """The anchors next to a sample in view v, of those that have u as well."""
@@ -348,22 +347,22 @@ def naive_weights(basis):
         near = [a for a, distance in pairs if np.isfinite(distance) and twin[samples[a]] != twin[i]]
         return {*[a for a in near if basis.scaled[v].present[samples[a]] and basis.scaled[u].present[samples[a]]][:20]}
 
-    means = []
+    errors = []
     for v in range(n_views):
-        each = []
+        agreement = variance = 0.0
         for u in range(n_views):
             lists = [(nearest(i, v, u), nearest(i, u, v)) for i in range(n)]
             lists = [(one, two) for one, two in lists if one and two]
             if u == v or not lists:
                 continue
             most = sum(min(len(one), len(two)) for one, two in lists)
-            common = sum(len(one & two) for one, two in lists) / most
             chance = sum(len(one & two) for one, _ in lists for _, two in lists) / len(lists) / most
-            each.append(max(0.0, (common - chance) / (1 - chance)))
-        means.append(np.mean(each) if each else None)
-    best = max((mean for mean in means if mean is not None), default=0.0)
-    means = [best if mean is None else mean for mean in means]
-    return [min(1.0, 2 * (mean + error) / (best + error)) for mean in means]
+            agreement += sum(len(one & two) for one, two in lists) / most - chance
+            variance += chance / most
+        errors.append(agreement / np.sqrt(variance) if variance else 10.0)
+    if max(errors) < 3:
+        return [1.0] * n_views
+    return [min(1.0, max(0.05, error / min(max(errors), 10.0))) for error in errors]
 
 
 def by_view(basis):
@@ -405,10 +404,16 @@ def test_a_view_of_noise_counts_little_and_the_others_in_full(copies, share):
     assert 0 < found[3] < 0.2
 
 
-def test_where_no_views_agree_none_counts_much_less():
+def test_where_no_views_agree_all_count_the_same():
     rng = np.random.default_rng(0)
     for _ in range(5):
-        assert min(by_view(settled([rng.normal(size=(200, 5)) for _ in range(4)]))) > 0.1
+        assert by_view(settled([rng.normal(size=(200, 5)) for _ in range(4)])).tolist() == [1, 1, 1, 1]
+
+
+def test_a_weak_view_counts_in_full_if_it_agrees_beyond_doubt():
+    views = make_multiview(300, 4, n_views=3, noise=0.1, random_state=0)
+    arrays = [*views.arrays, np.random.default_rng(0).normal(size=(300, 10)) + 2 * views.arrays[0][:, :10]]
+    assert by_view(settled(arrays, n_anchors=250)).tolist() == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
