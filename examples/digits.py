@@ -109,7 +109,8 @@ def print_model(model: GraphEnsemble) -> None:
     weights = ", ".join(f"{n} {w:.2f}" for n, w in zip(model.view_names_, model.view_weights_, strict=True))
     print(f"\n{OURS}, rows {SHUFFLED}:")
     print(f"  view weights     {weights}")
-    print(f"  type of graphs   {model.graph_family_}")
+    (taken, first), (other, second) = list(model.graph_families_.items())[:2]
+    print(f"  graphs           {taken} (score {first['score']:.3f}, next best {other} {second['score']:.3f})")
     print(f"  mean confidence  {model.confidence_.mean():.3f}\n")
 
 

@@ -44,6 +44,8 @@ def test_digits_example_writes_what_it_prints(tmp_path):
     assert {row["cluster"] for row in rows} == {str(k) for k in range(10)}
     confidence = [float(row["confidence"]) for row in rows]
     assert all(0 < value <= 1 and value == round(value, 3) for value in confidence)
+    graphs = re.search(r"graphs +\S+ \(score (0\.\d{3}), next best \S+ (0\.\d{3})\)", printed)
+    assert float(graphs[1]) >= float(graphs[2])
     mean = re.search(r"mean confidence +(\d\.\d{3})", printed)[1]
     assert float(mean) == pytest.approx(np.mean(confidence), abs=1.1e-3)  # both are rounded
 

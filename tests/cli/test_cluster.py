@@ -220,6 +220,18 @@ def test_candidates_and_their_evidence_are_shown(call, folder):
     assert most_stable in found["candidates"]
 
 
+def test_the_family_of_graphs_is_said(call, npz, valid):
+    printed = call("cluster", npz, "-k", "3", *FEW, "--out", "out").stdout
+    with open("out/result.json") as file:
+        families = valid("result", file.read())["graph_families"]
+    taken, other = families[:2]
+    line = f"graphs: {taken['family']} (score {taken['score']:.3f}, next best {other['family']} {other['score']:.3f})"
+    assert printed.splitlines()[2] == line
+    assert call("cluster", npz, "-k", "3", "-m", "sfmc", "--out", "other").stdout.count("graphs:") == 0
+    with open("other/result.json") as file:
+        assert valid("result", file.read())["graph_families"] is None
+
+
 @pytest.mark.parametrize("settled", [True, False])
 def test_a_fit_that_is_not_settled_says_so(call, npz, monkeypatch, settled):
     fit = GraphEnsemble._set_learned

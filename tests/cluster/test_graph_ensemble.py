@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -269,7 +271,20 @@ def test_bad_parameters_are_named(parameters, message):
 
 
 def test_progress_is_printed_on_request(capsys):
-    fit(blobs(noise=0.6), 3, verbose=True)
+    model = fit(blobs(noise=0.6), 3, verbose=True)
     printed = capsys.readouterr().out
-    assert "48" in printed
-    assert "agreement" in printed
+    assert f"GraphEnsemble 48 members with {model.graph_family_} graphs: agreement 0." in printed
+    rounds = re.findall(r"tries (\d+) members of each family of graphs: score (.*)\n", printed)
+    assert [int(size) for size, _ in rounds] == [4, 8, 16]
+    assert [len(scores.split(", ")) for _, scores in rounds] == [4, 3, 2]
+    first, second = list(model.graph_families_.items())[:2]
+    assert rounds[-1][1] == ", ".join(f"{name} {found['score']:.3f}" for name, found in (first, second))
+
+
+@pytest.mark.parametrize("learn_on", [100, "all"])
+def test_trials_of_many_samples_are_printed_once(monkeypatch, capsys, learn_on):
+    monkeypatch.setattr("manyview.cluster._graph_ensemble._LEARNED_ROWS", 100)
+    model = fit(blobs(noise=0.6), 3, n_members=8, learn_on=learn_on, verbose=True)
+    printed = capsys.readouterr().out
+    assert [int(size) for size in re.findall(r"tries (\d+) members", printed)] == [2, 4, 8]
+    assert model.graph_family_ == next(iter(model.graph_families_))

@@ -171,6 +171,19 @@ def test_every_consensus_is_reported_as_it_is_found(blobs):
     assert all(who is ensemble for who, _ in seen)
 
 
+def test_every_round_of_trials_is_reported(texts):
+    columns, lists = texts
+    rounds = []
+    ensemble = learn(
+        LocalRows(columns, 1), lists, replace(SETTINGS, n_tries=8), on_trials=lambda trials: rounds.append(list(trials))
+    )
+    assert [trials[0].n_members for trials in rounds] == [2, 4, 8]
+    assert rounds[-1] == ensemble.trials
+    assert rounds[-1][0].family == ensemble.family.name
+    alone = replace(SETTINGS, families=(LOCAL,))
+    learn(LocalRows(columns, 1), lists, alone, on_trials=lambda _: pytest.fail("there was nothing to choose from"))
+
+
 def test_stability_compares_with_the_step_before(texts):
     columns, lists = texts
     rows, found = LocalRows(columns, 1), []

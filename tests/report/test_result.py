@@ -61,6 +61,8 @@ def test_sizes_and_confidence_are_those_of_the_samples(model, views):
     assert result["confidence"]["below_half"] == (model.confidence_ < 0.5).sum()
     assert result["view_weights"] == pytest.approx(model.view_weights_)
     assert (result["n_iter"], result["converged"]) == (model.n_iter_, model.converged_)
+    families = {found.pop("family"): found for found in result["graph_families"]}
+    assert list(families.items()) == list(model.graph_families_.items())  # best first
 
 
 def test_what_a_method_does_not_have_is_none(views):
@@ -68,6 +70,7 @@ def test_what_a_method_does_not_have_is_none(views):
     assert result["confidence"] is None
     assert result["converged"] is None
     assert result["suggestion"] is None
+    assert result["graph_families"] is None
     assert {cluster["confidence"] for cluster in result["clusters"]} == {None}
 
 

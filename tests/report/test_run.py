@@ -251,6 +251,24 @@ def test_audits_warnings_and_suggestions_are_shown(models, blobs, described, par
     assert page.text.index("Scores") < page.text.index("Does the answer hold?") < page.text.index("In Python")
 
 
+def test_families_of_graphs_that_were_tried_are_listed(summary, models, parse):
+    page = parse(render(summary))
+    heading, *rows = page.table("Families of graphs that were tried")
+    assert heading == ["Family", "Members", "Agreement", "Cross agreement", "Score"]
+    model = models["GraphEnsemble"]
+    assert rows[0][0] == f"{model.graph_family_} (taken)"
+    assert [row[0].removesuffix(" (taken)") for row in rows] == list(model.graph_families_)
+    assert sum("(taken)" in row[0] for row in rows) == 1
+    for row, found in zip(rows, model.graph_families_.values(), strict=True):
+        names = ("agreement", "cross_agreement", "score")
+        assert row[1:] == [str(found["n_members"]), *(f"{found[name]:.3f}" for name in names)]
+
+
+def test_methods_without_families_of_graphs_have_no_such_table(models, blobs, described, parse):
+    page = parse(render(summarise(models["SFMC"], blobs, described(models["SFMC"], blobs))))
+    assert "family of graphs" not in page.text.lower()
+
+
 def test_that_row_order_matters_is_said(models, blobs, described, parse):
     for name, matters in (("TBGL", True), ("SFMC", False)):
         text = parse(render(summarise(models[name], blobs, described(models[name], blobs)))).text

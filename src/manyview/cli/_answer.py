@@ -30,6 +30,8 @@ def print_answer(result: dict[str, Any], console: Console) -> None:
     for line in reading_lines(result["data"]):
         console.print(line)
     console.print(words(_outcome(result)))
+    if result["graph_families"]:
+        console.print(words(_families(result["graph_families"])))
     if unsettled := not_settled(result):
         console.print(words(f"Not settled. {unsettled}", "yellow"))
     for piece in candidate_pieces(result["suggestion"]):
@@ -72,6 +74,13 @@ def _outcome(result: dict[str, Any]) -> str:
         text += f", mean confidence {confidence['mean']:.3f}"
         text += f", {confidence['below_half']:,} samples below 0.5" if confidence["below_half"] else ""
     return text
+
+
+def _families(families: list[dict[str, Any]]) -> str:
+    """Say which family of graphs was taken, and how close the next one was."""
+    taken, *others = families
+    text = f"graphs: {taken['family']} (score {taken['score']:.3f}"
+    return text + (f", next best {others[0]['family']} {others[0]['score']:.3f})" if others else ")")
 
 
 def _print_clusters(clusters: list[dict[str, Any]], console: Console) -> None:

@@ -20,7 +20,7 @@ from manyview.engines import LocalRows
 from manyview.ensemble.anchors import pool_size, scaling_names
 from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, GRAPH, LABELS
 from manyview.ensemble.consensus import Consensus
-from manyview.ensemble.fit import Ensemble, Fit, OnConsensus, fit, settle
+from manyview.ensemble.fit import Ensemble, Fit, OnConsensus, Trial, fit, settle
 from manyview.ensemble.graph import take_graph
 from manyview.ensemble.members import Settings, families_with
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
@@ -62,12 +62,15 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     n_neighbors : "auto", int or pair of int, default="auto"
         Anchors that a sample is compared with in each view, or the range from which every graph draws it; but at most
         as many as a cluster has anchors on average, or three times that in broad graphs. If no graph has as many as
-        asked for, a :class:`manyview.exceptions.ReducedNeighborsWarning` says so. "auto" tries local graphs (5 to 15)
-        and broad ones (20 to 60) and goes on with those that agree better among themselves.
+        asked for, a :class:`manyview.exceptions.ReducedNeighborsWarning` says so. "auto" depends on the family of
+        graphs: local 5 to 15, broad 20 to 60, views side by side 8 to 30. A few graphs of each family are tried, and
+        the family whose graphs agree best goes on (``graph_families_``). A number or range of one's own holds for all
+        families.
     scaling : str, sequence or dict, default="auto"
         How a view's features are made comparable; one name, or one for each view, in order or by name. "auto" chooses
         by sparsity, signs, row sums and dimension; ``scaling_`` says what it chose, and
-        :func:`manyview.graphs.explain_scaling` why. Otherwise one of
+        :func:`manyview.graphs.explain_scaling` why. Families of graphs with views side by side also try these views,
+        unless they hold counts, centred or standardized. A named scaling is kept in all families. It is one of
 
         - "max": divide the view by its largest value
         - "unit": divide each sample by its length
@@ -97,15 +100,16 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     n_jobs : int or None, default=None
         Threads; None uses all cores. The result does not depend on it.
     verbose : bool, default=False
-        Print a line for every batch of members.
+        Print a line for every round in which families of graphs are tried, and for every batch of members.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters 0, 1, ... in the order of their first sample.
     view_weights_ : ndarray of shape (n_views,)
-        How much each view counts in the learned graph; they sum to 1. The more of a view's edges the clusters cut, the
-        less. Copies of a view share its weight.
+        How much each view counts in the learned graph; they sum to 1. A view counts less if the clusters cut many of
+        its edges, and, with three or more views, if its neighbours agree little with those of the other views. Copies
+        of a view share its weight.
     consensus_graph_ : csr_array of shape (n_samples, n_anchors)
         The learned graph. It has exactly ``n_clusters`` connected components, and they are the labels.
     anchor_indices_ : ndarray of shape (n_anchors,)
@@ -115,14 +119,22 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     confidence_ : ndarray of shape (n_samples,)
         Share of the ensemble, by weight, that votes for the sample's label: 1 if all do.
     scaling_ : dict of str to str
-        The scaling of each view, by name.
-    graph_family_ : {"local", "broad"}
-        The type of graph that the members have.
+        The scaling of each view, by name, wherever the view is compared alone.
+    graph_family_ : {"local", "broad", "joint-centered", "joint-standardized"}
+        The family of graphs that the members have. "local" and "broad" compare samples in each view and add up the
+        graphs of the views, with few or many neighbours. The other two compare samples in several views side by side,
+        centred or standardized where ``scaling`` is "auto".
+    graph_families_ : dict of str to dict
+        What was found with each family that was tried, best first; the first is ``graph_family_``. ``n_members`` is
+        the number of graphs that were tried: families that do worse are given up early. ``agreement`` is the mean NMI
+        of their consensus with them, by weight, and ``cross_agreement`` that with the graphs of all families.
+        ``score``, by which the family is chosen, is two thirds of the first and one third of the second; with views
+        side by side, what it lacks to 1 counts a tenth more, because their graphs are more alike. Only scores with
+        equal ``n_members`` can be compared.
     history_ : dict of ndarray
         ``n_members``, ``agreement`` (mean NMI of the labels with the members) and ``stability`` (NMI with the labels
         of the step before; NaN for the first) after each batch; ``member_weights``, ``member_neighbors``,
-        ``member_clusters`` per member; ``local_information`` and ``broad_information``, the mean mutual information of
-        two members with that type of graph, in nats.
+        ``member_clusters`` per member.
     n_iter_ : int
         Members made.
     converged_ : bool
@@ -236,7 +248,8 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         basis = settle(sample, given, scaling, self._settings(n_clusters), n_anchors, self.n_jobs, patterns)
         if isinstance(rows, LocalRows):
             rows.on_rows = lambda done: tell(Step("GraphEnsemble", done, views.n_samples, "samples"))
-        found = fit(rows, basis, self.learn_on == "all", self._on_consensus())
+        on_trials = self._after_trials if self.verbose else None
+        found = fit(rows, basis, self.learn_on == "all", self._on_consensus(), on_trials)
 
         self._set_samples(found, views)
         self._set_learned(found)
@@ -329,6 +342,11 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def _on_consensus(self) -> OnConsensus:
         return self._after_consensus if self.verbose or heard() else None
+
+    def _after_trials(self, trials: Sequence[Trial]) -> None:
+        n_members = trials[0].n_members
+        scores = ", ".join(f"{trial.family} {trial.score:.3f}" for trial in trials if trial.n_members == n_members)
+        print(f"GraphEnsemble tries {n_members} members of each family of graphs: score {scores}", flush=True)
 
     def _after_consensus(self, ensemble: Ensemble, consensus: Consensus) -> None:
         n_members, agreement, stability = len(consensus.weights), consensus.agreement, consensus.stability

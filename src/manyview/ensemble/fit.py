@@ -72,6 +72,7 @@ _ALIKE = 1.1
 _CLEAR = 0.999
 
 OnConsensus = Callable[["Ensemble", Consensus], None] | None
+OnTrials = Callable[[Sequence["Trial"]], None] | None
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,9 @@ class Ensemble:
         self.steps[-1] = replace(last, shares=shares)
 
 
-def learn(rows: Rows, lists: Lists, settings: Settings, on_consensus: OnConsensus = None) -> Ensemble:
+def learn(
+    rows: Rows, lists: Lists, settings: Settings, on_consensus: OnConsensus = None, on_trials: OnTrials = None
+) -> Ensemble:
     """Choose the family of graphs, then make the members in batches, with a consensus after each.
 
     The family is chosen without labels: a quarter of the tries of each is made, and the best three go on to half of
@@ -253,6 +256,8 @@ def learn(rows: Rows, lists: Lists, settings: Settings, on_consensus: OnConsensu
             continue
         left = _best_of(tried, left, size)[:n_left]
         best = left[0]
+        if on_trials is not None and best.trials:
+            on_trials(best.trials)
         if size == n_early >= 4:
             agree(best, n_early // 2)
             agree(best, n_early)
@@ -307,7 +312,13 @@ class Fit:
     anchors: np.ndarray
 
 
-def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnConsensus = None) -> Fit:
+def fit(
+    rows: Rows | None,
+    basis: Basis,
+    learn_on_all: bool,
+    on_consensus: OnConsensus = None,
+    on_trials: OnTrials = None,
+) -> Fit:
     """Learn the ensemble and the graph; every row then has labels, embedding, confidence and graph.
 
     Parameters
@@ -319,6 +330,8 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
         Whether members are learned on all rows, and not on the basis alone.
     on_consensus : callable, optional
         Called with the ensemble and its consensus after each batch of members.
+    on_trials : callable, optional
+        Called after each round of trials with those of all families, best first.
     """
     # Rows that members are learned on: the basis (as given if it is all there is, else in canonical order), or all.
     n, n_clusters, in_memory = len(basis.given), basis.settings.n_clusters, rows is None
@@ -338,9 +351,9 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     # Neighbour lists, members, consensus. All samples are only compared in what the best family on the basis takes.
     settings, lists, trials = basis.settings, basis.pool.lists, None
     if not on_basis:
-        settings, trials = _settled(basis)
+        settings, trials = _settled(basis, on_trials)
     list_neighbours(basis.pool, {*every_view, *lists.joint.get(settings.families[0].name, ())})
-    ensemble = learn(learned, lists, settings, on_consensus)
+    ensemble = learn(learned, lists, settings, on_consensus, on_trials)
     ensemble.trials = ensemble.trials if trials is None else trials
     used = {number for member in ensemble.members for number in member.lists}
     model = Model(
@@ -378,12 +391,12 @@ def fit(rows: Rows | None, basis: Basis, learn_on_all: bool, on_consensus: OnCon
     return Fit(rows, ensemble, replace(model, label_of=label_of), rule, anchors)
 
 
-def _settled(basis: Basis) -> tuple[Settings, list[Trial]]:
+def _settled(basis: Basis, on_trials: OnTrials) -> tuple[Settings, list[Trial]]:
     """Choose the family of graphs on the basis; return settings with it alone, and what was found."""
     settings = basis.settings
     rows = LocalRows(basis.lists(basis.pool, np.arange(len(basis.given))), basis.n_jobs)
     tries = replace(settings, n_members=min(settings.n_members, settings.n_tries))
-    chosen = learn(rows, basis.pool.lists, tries)
+    chosen = learn(rows, basis.pool.lists, tries, on_trials=on_trials)
     return replace(settings, families=(chosen.family,)), chosen.trials
 
 

@@ -100,6 +100,7 @@ def describe_result(
         "clusters": clusters,
         "confidence": _described_confidence(getattr(model, "confidence_", None)),
         "view_weights": plain(getattr(model, "view_weights_", None)),
+        "graph_families": _described_families(model),
         "n_iter": plain(getattr(model, "n_iter_", None)),
         "converged": plain(getattr(model, "converged_", None)),
         "scores": _scores(views, model.labels_),
@@ -150,6 +151,12 @@ def describe_suggestion(suggestion: ClusterCountSuggestion | None) -> dict[str, 
         return None
     names = ("n_clusters", "sure", "candidates", "reason", "evidence", "curve")
     return {name: plain(getattr(suggestion, name)) for name in names}
+
+
+def _described_families(model: Any) -> list[dict[str, Any]] | None:
+    """Return the families of graphs that were tried, the chosen one first; None if the method has none."""
+    families = getattr(model, "graph_families_", None)
+    return None if not families else [{"family": name, **plain(found)} for name, found in families.items()]
 
 
 def _whole(value: object) -> int | None:
