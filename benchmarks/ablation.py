@@ -16,7 +16,7 @@ import numpy as np
 
 from manyview import GraphEnsemble
 from manyview.datasets import fetch_dataset
-from manyview.ensemble import consensus
+from manyview.ensemble import consensus, members
 from manyview.ensemble.members import FAMILIES, Settings
 from manyview.metrics import accuracy, normalized_mutual_info
 from manyview.proximal import prox_lp
@@ -30,9 +30,12 @@ Change = Callable[[Settings], Settings]
 VARIANTS: dict[str, tuple[Change, dict[str, object]]] = {
     "default": (lambda s: s, {}),
     "one member": (lambda s: replace(s, n_members=1, n_tries=1), {}),
+    "views added up only": (lambda s: replace(s, families=(LOCAL, BROAD)), {}),
+    "views side by side only": (lambda s: replace(s, families=tuple(JOINT)), {}),
+    "all vectors count the same": (lambda s: s, {"drop_power": 0.0}),
     "local graphs only": (lambda s: replace(s, families=(LOCAL,)), {}),
     "broad graphs only": (lambda s: replace(s, families=(BROAD,)), {}),
-    "views added up": (lambda s: replace(s, families=(LOCAL, replace(BROAD, choosiness=None))), {}),
+    "broad graphs added up": (lambda s: replace(s, families=(LOCAL, replace(BROAD, choosiness=None), *JOINT)), {}),
     "equal member weights": (lambda s: replace(s, weight_power=0.0), {}),
     "all views in every member": (lambda s: replace(s, view_share=1.0), {}),
     "all anchors in every member": (lambda s: replace(s, anchor_share=(1.0, 1.0)), {}),
@@ -64,7 +67,7 @@ def main() -> None:
         scores = {}
         for dataset in args.datasets:
             scores[dataset] = np.mean([score(dataset, name, seed) for seed in range(args.seeds)], axis=0)
-        print(f"{name:28s} " + "  ".join(f"{d} {a:.3f}/{n:.3f}" for d, (a, n) in scores.items()))
+        print(f"{name:28s} " + "  ".join(f"{d} {a:.3f}/{n:.3f}" for d, (a, n) in scores.items()), flush=True)
         for title, group in (("clear", CLEAR), ("hard", HARD)):
             if all(dataset in scores for dataset in group):
                 acc, nmi = np.mean([scores[dataset] for dataset in group], axis=0)
@@ -75,11 +78,12 @@ def score(dataset: str, variant: str, seed: int) -> tuple[float, float]:
     """ACC and NMI of one fit on shuffled rows."""
     views = fetch_dataset(dataset).shuffled(1000 + seed)
     change, parameters = VARIANTS[variant]
-    p = parameters.get("schatten")
-    options = {name: value for name, value in parameters.items() if name != "schatten"}
+    p, power = parameters.get("schatten"), parameters.get("drop_power", members._DROP_POWER)
+    options = {name: value for name, value in parameters.items() if name not in ("schatten", "drop_power")}
     model = Variant(len(np.unique(views.labels)), random_state=seed, **options)
     model.change = change
-    with patch.object(consensus, "consensus_vectors", shrunk_vectors(p) if p else consensus.consensus_vectors):
+    vectors = shrunk_vectors(p) if p else consensus.consensus_vectors
+    with patch.object(consensus, "consensus_vectors", vectors), patch.object(members, "_DROP_POWER", power):
         labels = model.fit(views).labels_
     return accuracy(views.labels, labels), normalized_mutual_info(views.labels, labels)
 

@@ -42,7 +42,7 @@ ALL_METHODS_ROWS = 700
 RENAMED = {
     "InvariantTBGL": "GraphEnsemble",  # it has a name of its own, as there is no tensor in it
     "invariant-tbgl": "graph-ensemble",
-    "graph_kind_": "graph_type_",  # the house language: types of graphs, local and broad
+    "graph_kind_": "graph_family_",  # the house language: families of graphs
     '"fine"': '"local"',
     "fine_information": "local_information",
 }

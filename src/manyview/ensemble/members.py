@@ -1,14 +1,14 @@
 """One member of the ensemble: what it draws, its graph, its clusters.
 
-A *member* draws two thirds or more of the views, half to three quarters of the anchor pool, a number of neighbours k
-and a number of clusters K' >= K. It maximises ``tr(UᵀWQ)`` over orthonormal U and Q through the m x m Gram matrix
-(exactly but for a tolerance of 1e-3), scales the rows of U to length 1 and minimises ``Σ_i min_c |u_i - z_c|²`` over K'
-centres z (k-means: a local minimum).
+A *member* has graphs of one family. It draws two thirds or more of the views, half to three quarters of the anchor
+pool, a number of neighbours k and a number of clusters K' >= K. It maximises ``tr(UᵀWQ)`` over orthonormal U and Q
+through the m x m Gram matrix (exactly but for a tolerance of 1e-3), scales the rows of U to length 1 and minimises
+``Σ_i min_c |u_i - z_c|²`` over K' centres z (k-means: a local minimum).
 
 ====  =================================================================================================
 n     samples; m anchors of a member, drawn from a pool of M samples; V views; K clusters; R members
 C_v   graph of view v, n x m: k CAN weights per row, ``min Σ_j d_ij c_ij + γ_i|c_i|²`` on the simplex, in closed form
-C     the edges that the dense C_v support together, if the type of graph asks for it; D ``= diag(Cᵀ1)``
+C     the edges that the dense C_v support together, if the family asks for it; D ``= diag(Cᵀ1)``
 W     ``Σ_v C_v D_v^-½``, with ``C D^-½`` in place of each dense view; U, Q its leading singular vectors
 ====  =================================================================================================
 """
@@ -74,7 +74,7 @@ _DROP_POWER = 8.0
 
 
 def families_with(n_neighbors: Any) -> tuple[Family, ...]:
-    """Return the types of graphs to try: the default ones, or those with the user's range of neighbours."""
+    """Return the families of graphs to try: the default ones, or those with the user's range of neighbours."""
     if isinstance(n_neighbors, str):
         return FAMILIES
     pair: list[Any] = [n_neighbors] * 2 if isinstance(n_neighbors, Integral) else list(n_neighbors)
@@ -85,7 +85,7 @@ def families_with(n_neighbors: Any) -> tuple[Family, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the ensemble is made of: ``n_members`` of the best type of graph, after ``n_tries`` of each."""
+    """What the ensemble is made of: ``n_members`` of the best family of graphs, after ``n_tries`` at most of each."""
 
     n_clusters: int
     n_members: int = 48
