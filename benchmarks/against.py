@@ -2,6 +2,7 @@
 
     python benchmarks/against.py HEAD~1                              the digits, and a million samples in three views
     python benchmarks/against.py HEAD~1 --data digits --repeat 20
+    MANYVIEW_DATA=folder python benchmarks/against.py HEAD~1 --data Handwritten4 100Leaves MNIST63k
 
 Both trees are fitted in turn, each time in a process of its own, so that a machine that is slow for a while is slow for
 both. Kernels are compiled before the clock starts. Times are the best of all runs; memory is the peak of the process
@@ -23,14 +24,14 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ("digits", "million")
+DATA = ("digits", "million", "Handwritten4", "100Leaves", "MNIST63k")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit", help="what to compare with")
-    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    parser.add_argument("--repeat", type=int, help="runs of each; default: 10 of the digits, 3 of the million")
+    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA[:2])
+    parser.add_argument("--repeat", type=int, help="runs of each; default: 10 of the digits, 3 of all others")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -66,19 +67,22 @@ def compare(data: str, sources: dict[str, Path], options: argparse.Namespace) ->
 def measure(data: str) -> dict[str, float]:
     """Seconds and bytes of one fit."""
     from manyview.cluster import available_methods
-    from manyview.datasets import load_digits_views, make_multiview
+    from manyview.datasets import fetch_dataset, load_digits_views, load_mnist_views, make_multiview
 
     warnings.simplefilter("ignore")
     method = available_methods()[0].estimator
     if data == "digits":
         views, options = list(load_digits_views().shuffled(0).arrays), {"n_clusters": 10}
+    elif data != "million":
+        known = (load_mnist_views() if data == "MNIST63k" else fetch_dataset(data)).shuffled(0)
+        views, options = list(known.arrays), {"n_clusters": len(np.unique(known.labels))}
     else:
         rng = np.random.default_rng(0)
         labels = rng.integers(10, size=10**6)
         centres = rng.normal(size=(3, 10, 64)).astype(np.float32)
         views = [centre[labels] + rng.standard_normal((10**6, 64), dtype=np.float32) for centre in centres]
         options = {"n_clusters": 10, "n_anchors": 512, "n_neighbors": 10}
-    small = make_multiview(20_000 if data == "million" else 400, 3, noise=0.8, random_state=0)
+    small = make_multiview(20_000 if data in ("million", "MNIST63k") else 400, 3, noise=0.8, random_state=0)
     method(3, random_state=0).fit([array.astype(views[0].dtype) for array in small.arrays])
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before, start = status("VmRSS"), time.perf_counter()

@@ -8,7 +8,7 @@ an anchor are imputed: it stands, in that view, at the mean of the anchors that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -355,14 +355,14 @@ def _nearest_others(
 
 
 def joint_spaces(
-    given: Sequence[Array], wanted: Sequence[str], scaled: Sequence[ScaledView], pool: Pool, settings: Settings
+    given: Callable[[int], Array], wanted: Sequence[str], scaled: Sequence[ScaledView], pool: Pool, settings: Settings
 ) -> Iterator[tuple[str, list[ScaledView], list[Space]]]:
     """Yield, for each family of graphs with views side by side, its name, the views scaled, and what they make.
 
-    ``given`` are the different views in canonical order and ``wanted`` their scalings, or "auto", which alone a family
-    changes; views of counts stay counts, and if all are, there is nothing to yield. A family whose views are scaled
-    as those of another one is left out, as is a single view with its own scaling. The spaces of a family are those of
-    the views that its first members draw; the others take turns with them.
+    ``given`` returns one of the different views in canonical order; ``wanted`` are their scalings, or "auto", which
+    alone a family changes; views of counts stay counts, and if all are, there is nothing to yield. A family whose views
+    are scaled as those of another one is left out, as is a single view with its own scaling. The spaces of a family are
+    those of the views that its first members draw; the others take turns with them.
     """
     first = [member_draws(settings, index) for index in range(_JOINT_SPACES)]
     drawn = [draw_views(pool.lists, settings.view_share, rng) for rng in first]
@@ -370,7 +370,7 @@ def joint_spaces(
     for family in settings.families:
         if family.scaling is None:
             continue
-        rescaled = [_rescaled(*each, family.scaling) for each in zip(given, wanted, scaled, strict=True)]
+        rescaled = [_rescaled(given, v, wanted[v], view, family.scaling) for v, view in enumerate(scaled)]
         names = tuple(view.scaling.name for view in rescaled)
         if names in seen or set(names) == {"counts"} or (len(scaled) == 1 and rescaled[0] is scaled[0]):
             continue
@@ -383,11 +383,11 @@ def joint_spaces(
             yield family.name, rescaled, [spaces[views] for views in drawn]
 
 
-def _rescaled(given: Array, wanted: str, auto: ScaledView, scaling: str) -> ScaledView:
+def _rescaled(given: Callable[[int], Array], v: int, wanted: str, auto: ScaledView, scaling: str) -> ScaledView:
     """Return a view with the scaling of a family, if its own was to be found and is not that of counts."""
     if wanted != "auto" or auto.scaling.name in ("counts", scaling):
         return auto
-    learned, values = learn_scaling(given[auto.present], scaling)
+    learned, values = learn_scaling(given(v)[auto.present], scaling)
     values = values if auto.present.all() else spread(values, np.flatnonzero(auto.present), len(auto.present))
     return ScaledView(learned, values, auto.present)
 

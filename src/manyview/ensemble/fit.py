@@ -62,7 +62,7 @@ from manyview.ensemble.members import Family, Lists, Member, Settings, draw_memb
 from manyview.ensemble.predict import Model, assign_samples, in_parts
 from manyview.ensemble.samples import checked, precision
 from manyview.graphs import CanonicalOrder, canonical_order
-from manyview.views import Views
+from manyview.views import Array, Views
 
 # Number of batches that the members are made in, with a consensus after each.
 _BATCHES = 3
@@ -143,8 +143,11 @@ def settle(
     weights = agreement_weights(columns, pool, order.twin)
     pool = replace(pool, lists=replace(pool.lists, view_weights=weights))
     spaces, joint = list(pool.spaces), {}
-    arrays = [views.arrays[v][order.rows] for v in order.views]
-    for name, values, found in joint_spaces(arrays, [wanted[v] for v in order.views], scaled, pool, settings):
+
+    def given_view(v: int) -> Array:
+        return views.arrays[order.views[v]][order.rows]
+
+    for name, values, found in joint_spaces(given_view, [wanted[v] for v in order.views], scaled, pool, settings):
         different = list({id(space): space for space in found}.values())
         numbers = {id(space): number for number, space in enumerate(different, start=len(spaces))}
         joint[name] = tuple(numbers[id(space)] for space in found)

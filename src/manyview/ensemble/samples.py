@@ -27,8 +27,9 @@ from manyview.views.container import is_lazy
 
 # Minimum number of rows in a block.
 _MIN_BLOCK_ROWS = 256
-# Copies of the samples at the peak of scaling (in canonical order, scaled, and one on the way), and of a block's.
-_COPIES, _BLOCK_COPIES = 3, 4
+# Copies of the samples at the peak of scaling (scaled, scaled for views side by side, side by side, and one on the
+# way), and of a block's; and lists of views side by side, half as long as those of views, at most.
+_COPIES, _BLOCK_COPIES, _JOINT_LISTS = 4, 4, 8
 # Bytes of an entry of the lists (index and distance), and of an edge at work (index, weight, and a copy).
 _LISTED, _EDGE = 8, 32
 # Number of clusters that memory is estimated for if it is to be found.
@@ -242,7 +243,8 @@ class Footprint:
         copies = _COPIES * self.n_learned * self._sample_bytes
         embeddings = 8 * (3 + self.n_threads) * self._n_clusters
         lists = self.n_listed * (self.views.n_views * self.list_length * _LISTED + 8 * self.n_members + embeddings)
-        return copies + lists + self.n_threads * 12 * (0.75 * self.n_anchors) ** 2
+        joint = self.n_learned * _JOINT_LISTS * self.list_length / 2 * _LISTED
+        return copies + lists + joint + self.n_threads * 12 * (0.75 * self.n_anchors) ** 2
 
     @property
     def results(self) -> float:
