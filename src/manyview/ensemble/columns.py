@@ -64,6 +64,7 @@ MEMBER_LABELS = Column("labels of {} member {}", "int32", "(n,)", ("members",), 
 # The consensus is looked for in two spaces, and the better labels are kept.
 CONSENSUS = Column("consensus vectors", "float64", "(n, K)", ("consensus",), ("consensus",))
 DIRECTIONS = Column("consensus vectors of length 1", "float64", "(n, K)", ("consensus",), ("consensus",))
+FAMILY_LABELS = Column("labels by {} graphs", "int32", "(n,)", ("fit",), ("fit",))
 LABELS_BY = Column("labels by {}", "int32", "(n,)", ("consensus",), ("consensus",))
 EARLIER_LABELS = Column("labels of the batch before", "int32", "(n,)", ("fit",), ("fit",))
 

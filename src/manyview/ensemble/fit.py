@@ -35,6 +35,7 @@ from manyview.ensemble.columns import (
     DISTANCE,
     EARLIER_LABELS,
     EMBEDDING,
+    FAMILY_LABELS,
     GRAPH,
     LABELS,
     NEAREST,
@@ -241,8 +242,8 @@ def learn(
 
     The family is chosen without labels: a quarter of the tries of each is made, and the best three go on to half of
     them, the best two to all. Clear clusters need few members: if a quarter of the tries of the best family give the
-    same labels as half of them, four and eight of sixteen, these are enough. In the end the rows keep labels, embedding
-    and confidence.
+    same labels as half of them, four and eight of sixteen, these are enough. If moreover local and broad graphs give
+    the same labels, no other family is tried. In the end the rows keep labels, embedding and confidence.
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
@@ -253,6 +254,23 @@ def learn(
         if on_consensus is not None:
             on_consensus(ensemble, consensus)
 
+    def is_enough(ensemble: Ensemble) -> bool:
+        if n_early < 4:
+            return False
+        ensemble.grow(n_early)
+        agree(ensemble, n_early // 2)
+        agree(ensemble, n_early)
+        if ensemble.steps[-1].stability < _CLEAR:
+            ensemble.steps.clear()
+            return False
+        ensemble.finish()
+        return True
+
+    added_up = [ensemble for ensemble in tried if ensemble.family.scaling is None]
+    if n_early >= 4 and len(tried) > len(added_up) > 1:
+        best = _best_of(added_up, added_up, n_early // 2)[0]
+        if _same_labels(added_up) and is_enough(best):
+            return best
     best, left = tried[0], tried
     for size, n_left in ((n_early // 2, 3), (n_early, 2), (n_tries, 1)):
         if size < min(2, n_tries):
@@ -261,13 +279,8 @@ def learn(
         best = left[0]
         if on_trials is not None and best.trials:
             on_trials(best.trials)
-        if size == n_early >= 4:
-            agree(best, n_early // 2)
-            agree(best, n_early)
-            if best.steps[-1].stability >= _CLEAR:
-                best.finish()
-                return best
-            best.steps.clear()
+        if size == n_early and is_enough(best):
+            return best
     agree(best, n_tries)
     for part in np.array_split(np.arange(n_tries, settings.n_members), _BATCHES - 1):
         if len(part):
@@ -293,11 +306,19 @@ def _best_of(tried: Sequence[Ensemble], left: Sequence[Ensemble], n_members: int
     return sorted(left, key=lambda ensemble: -found[ensemble.family.name].score)
 
 
+def _same_labels(tried: Sequence[Ensemble]) -> bool:
+    """Return whether the consensus of each of two families or more, as it was tried, is the same partition."""
+    first, *others = (FAMILY_LABELS.of(ensemble.family.name) for ensemble in tried)
+    rows, n_clusters = tried[0].rows, tried[0].settings.n_clusters
+    return all(stability(rows, first, other, n_clusters) >= _CLEAR for other in others)
+
+
 def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
     """Return how well the consensus of an ensemble agrees with its own members and with those of all."""
     rows, n_clusters, name = ensemble.rows, ensemble.settings.n_clusters, ensemble.family.name
     consensus = find_consensus(rows, ensemble.settings, ensemble.members, ensemble.information)
     each = [agreement_with(rows, LABELS.name, n_clusters, e.members, np.ones(len(e.members))) for e in tried]
+    rows.keep(FAMILY_LABELS.of(name), copy, LABELS.name)
     cross = float(np.mean(each))
     lack = 1 - (2 * consensus.agreement + cross) / 3
     score = 1 - lack * (_ALIKE if ensemble.family.scaling is not None else 1.0)
