@@ -254,13 +254,13 @@ def test_audits_warnings_and_suggestions_are_shown(models, blobs, described, par
 def test_families_of_graphs_that_were_tried_are_listed(summary, models, parse):
     page = parse(render(summary))
     heading, *rows = page.table("Families of graphs that were tried")
-    assert heading == ["Family", "Members", "Agreement", "Cross agreement", "Score"]
+    assert heading == ["Family", "Members", "Agreement", "Cross agreement", "Information", "Score"]
     model = models["GraphEnsemble"]
     assert rows[0][0] == f"{model.graph_family_} (taken)"
     assert [row[0].removesuffix(" (taken)") for row in rows] == list(model.graph_families_)
     assert sum("(taken)" in row[0] for row in rows) == 1
     for row, found in zip(rows, model.graph_families_.values(), strict=True):
-        names = ("agreement", "cross_agreement", "score")
+        names = ("agreement", "cross_agreement", "information", "score")
         assert row[1:] == [str(found["n_members"]), *(f"{found[name]:.3f}" for name in names)]
 
 

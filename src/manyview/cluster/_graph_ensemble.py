@@ -129,8 +129,9 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         the number of graphs that were tried: families that do worse are given up early. ``agreement`` is the mean NMI
         of their consensus with them, by weight, and ``cross_agreement`` that with the graphs of all families.
         ``score``, by which the family is chosen, is two thirds of the first and one third of the second; with views
-        side by side, what it lacks to 1 counts a tenth more, because their graphs are more alike. Only scores with
-        equal ``n_members`` can be compared.
+        side by side, what it lacks to 1 counts a tenth more, because their graphs are more alike. If
+        "local" and "broad" differ by less than .03, the one whose graphs share more mutual ``information`` (mean over
+        pairs, in nats) has the higher of both scores. Only scores with equal ``n_members`` can be compared.
     history_ : dict of ndarray
         ``n_members``, ``agreement`` (mean NMI of the labels with the members) and ``stability`` (NMI with the labels
         of the step before; NaN for the first) after each batch; ``member_weights``, ``member_neighbors``,
@@ -289,6 +290,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
                 "n_members": trial.n_members,
                 "agreement": trial.agreement,
                 "cross_agreement": trial.cross_agreement,
+                "information": trial.information,
                 "score": trial.score,
             }
             for trial in ensemble.trials

@@ -47,6 +47,7 @@ from manyview.ensemble.consensus import (
     confidence,
     copy,
     find_consensus,
+    mean_information,
     pairwise_information,
     stability,
 )
@@ -69,6 +70,8 @@ from manyview.views import Array, Views
 _BATCHES = 3
 # What the members of a family with views side by side disagree about counts this many times.
 _ALIKE = 1.1
+# Scores of local and broad graphs that differ by less say nothing about which are better.
+_TIE = 0.03
 # Two labellings with an NMI of this or more are the same, but for a few samples in a thousand.
 _CLEAR = 0.999
 
@@ -170,13 +173,16 @@ class Trial:
     ``agreement`` is the mean NMI of their consensus with them, by weight, ``cross_agreement`` that with the members of
     all families, each family counting the same. Members of a family whose graphs are alike agree whatever they find,
     and those of other families may all be wrong: ``score`` is two thirds of the first and one third of the second, and
-    what it lacks to 1 counts a tenth more with views side by side, whose graphs are the most alike.
+    what it lacks to 1 counts a tenth more with views side by side, whose graphs are the most alike. If the scores of
+    local and broad graphs differ by less than .03, those whose members share more ``information``, on average over all
+    pairs, have the higher of both.
     """
 
     family: str
     n_members: int
     agreement: float
     cross_agreement: float
+    information: float
     score: float
 
 
@@ -300,6 +306,11 @@ def _best_of(tried: Sequence[Ensemble], left: Sequence[Ensemble], n_members: int
     if len(tried) == 1:
         return list(left)
     found = {trial.family: trial for trial in tried[0].trials} | {e.family.name: _try(e, tried) for e in left}
+    added_up = [found[ensemble.family.name] for ensemble in left if ensemble.family.scaling is None]
+    scores = sorted(trial.score for trial in added_up)
+    if scores and scores[-1] - scores[0] < _TIE:
+        for trial, score in zip(sorted(added_up, key=lambda trial: trial.information), scores, strict=True):
+            found[trial.family] = replace(trial, score=score)
     ranking = sorted(found.values(), key=lambda trial: (-trial.n_members, -trial.score))
     for ensemble in tried:
         ensemble.trials = ranking
@@ -322,7 +333,8 @@ def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
     cross = float(np.mean(each))
     lack = 1 - (2 * consensus.agreement + cross) / 3
     score = 1 - lack * (_ALIKE if ensemble.family.scaling is not None else 1.0)
-    return Trial(name, len(ensemble.members), consensus.agreement, cross, score)
+    information = float(mean_information(ensemble.information).mean())
+    return Trial(name, len(ensemble.members), consensus.agreement, cross, information, score)
 
 
 @dataclass(frozen=True)
