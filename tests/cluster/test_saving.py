@@ -332,8 +332,8 @@ def test_the_file_says_what_it_holds(model, path):
 
 
 def with_view(model, **changes):
-    first, *others = model.views.anchors
-    return replace(model, views=replace(model.views, anchors=(replace(first, **changes), *others)))
+    first, *others = model.views.spaces
+    return replace(model, views=replace(model.views, spaces=(replace(first, **changes), *others)))
 
 
 def with_member(model, **changes):
@@ -343,7 +343,7 @@ def with_member(model, **changes):
 
 TAMPERED = {
     "position out of range": (
-        lambda m: with_view(m, positions=m.views.anchors[0].positions + m.lists.n_anchors),
+        lambda m: with_view(m, positions=m.views.spaces[0].positions + m.lists.n_anchors),
         "positions below",
     ),
     "lists too long": (lambda m: with_view(m, length=10**6), "lists no longer than there are anchors"),
@@ -367,8 +367,8 @@ def test_parts_of_a_model_that_do_not_fit_together_are_refused(blobs, path, case
 
 def test_a_file_with_the_former_standardized_is_refused(blobs, tmp_path):
     model = GraphEnsemble(3, n_members=4, scaling="row-standardized", random_state=0).fit(blobs)
-    for anchors in model._model.views.anchors:
-        object.__setattr__(anchors.scaling, "name", "standardized")  # as it was called when nothing had to be learned
+    for scaling in model._model.views.scalings:
+        object.__setattr__(scaling, "name", "standardized")  # as it was called when nothing had to be learned
     model.save(tmp_path / "old.manyview")
     with pytest.raises(ModelFileError, match="'standardized' is what is called 'row-standardized' now: fit the model"):
         manyview.load(tmp_path / "old.manyview")

@@ -30,7 +30,7 @@ def without(columns, rows, views):
 def fitted(columns, lists, n_clusters, n_members):
     rows = LocalRows(columns, 1, 128)
     ensemble = learn(rows, lists, Settings(n_clusters, n_members=n_members, n_tries=4))
-    nothing = AnchoredViews((), (), (), (), ())  # neighbour lists are given
+    nothing = AnchoredViews((), (), (), (), (), (), ())  # neighbour lists are given
     return rows, Model(nothing, lists, tuple(ensemble.members), ensemble.steps[-1], np.arange(n_clusters))
 
 
@@ -85,7 +85,7 @@ def test_both_ways_to_read_the_consensus(unclear, directions):
 def test_members_that_do_not_vote_leave_it_to_the_others(result):
     """Against the sums and means over the members that have a say, one by one."""
     columns, _, model = result
-    drawn = [member.views for member in model.members]
+    drawn = [member.lists for member in model.members]
     rare = min(range(4), key=lambda view: sum(view in views for views in drawn))
     assert 0 < sum(rare in views for views in drawn) < len(drawn)
     less = without(columns, np.arange(0, 300, 2), [view for view in range(4) if view != rare])

@@ -165,7 +165,7 @@ def test_float32_stays_float32(learn_on):
     single = [array.astype(np.float32) for array in views.arrays]
     model = fit(single, learn_on=learn_on)
     assert model.embedding_.dtype == model.confidence_.dtype == np.float32
-    assert all(view.values.dtype == np.float32 for view in model._model.views.anchors)
+    assert all(space.values.dtype == np.float32 for space in model._model.views.spaces)
     assert adjusted_rand(model.labels_, fit(views, learn_on=learn_on).labels_) > 0.99
     mixed = fit([single[0], *views.arrays[1:]], learn_on=learn_on)
     assert mixed.embedding_.dtype == np.float64
@@ -226,7 +226,8 @@ def test_a_rare_combination_of_views_that_was_not_drawn_is_known():
     arrays[0][7], arrays[1][7] = np.nan, np.nan  # one sample of 600 has the last view only
     for seed in range(3):
         model = fit(arrays, random_state=seed, learn_on=100, n_anchors=40, n_members=4)
-        assert all(2 in member.views for member in model._model.members)
+        drawn = dict(zip(model._model.views.numbers, model._model.views.spaces, strict=True))
+        assert all(any(2 in drawn[number].views for number in m.lists) for m in model._model.members)
 
 
 def test_a_rare_sample_may_have_a_view_by_its_copy_only():
