@@ -74,6 +74,8 @@ _ALIKE = 1.1
 _TIE = 0.03
 # Two labellings with an NMI of this or more are the same, but for a few samples in a thousand.
 _CLEAR = 0.999
+# If members agree less than this with their consensus, few of them may hit on the same one by chance.
+_AGREED = 0.75
 
 OnConsensus = Callable[["Ensemble", Consensus], None] | None
 OnTrials = Callable[[Sequence["Trial"]], None] | None
@@ -248,8 +250,9 @@ def learn(
 
     The family is chosen without labels: a quarter of the tries of each is made, and the best three go on to half of
     them, the best two to all. Clear clusters need few members: if a quarter of the tries of the best family give the
-    same labels as half of them, four and eight of sixteen, these are enough. If moreover local and broad graphs give
-    the same labels, no other family is tried. In the end the rows keep labels, embedding and confidence.
+    same labels as half of them, four and eight of sixteen, and agree with them, these are enough. If moreover local and
+    broad graphs give the same labels, no other family is tried. In the end the rows keep labels, embedding and
+    confidence.
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
@@ -266,7 +269,8 @@ def learn(
         ensemble.grow(n_early)
         agree(ensemble, n_early // 2)
         agree(ensemble, n_early)
-        if ensemble.steps[-1].stability < _CLEAR:
+        last = ensemble.steps[-1]
+        if last.stability < _CLEAR or last.agreement < _AGREED:
             ensemble.steps.clear()
             return False
         ensemble.finish()
@@ -389,6 +393,7 @@ def fit(
     if not on_basis:
         settings, trials = _settled(basis, on_trials)
     list_neighbours(basis.pool, {*every_view, *lists.joint.get(settings.families[0].name, ())})
+    basis.columns.clear()  # the rows have what they need of it
     ensemble = learn(learned, lists, settings, on_consensus, on_trials)
     ensemble.trials = ensemble.trials if trials is None else trials
     used = {number for member in ensemble.members for number in member.lists}
