@@ -390,7 +390,7 @@ def test_weights_of_views_are_those_of_a_loop(case):
     np.testing.assert_allclose(found, naive_weights(basis), rtol=1e-9)
     assert max(found) == 1.0
     if case == "nothing in common":
-        assert by_view(basis)[3] == 1.0  # nothing speaks against it
+        assert by_view(basis)[3] == 1.0  # there is nothing to compare it with
     else:
         assert min(found) <= by_view(basis)[3] < 0.5
 
