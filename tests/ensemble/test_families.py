@@ -146,7 +146,7 @@ def families_of(basis):
     for name, numbers in basis.pool.lists.joint.items():
         scalings = {}
         for number in numbers:
-            space = basis.pool.spaces[number]
+            space = basis.joint[number]
             scalings |= {basis.order.views[v]: s.name for v, s in zip(space.views, space.scalings, strict=True)}
         found[name] = [scalings[v] for v in sorted(scalings)]
     return found
@@ -217,7 +217,7 @@ def sparse_too():
 
 
 def joint_of(basis):
-    return [(name, basis.pool.spaces[number]) for name in NAMES for number in basis.pool.lists.joint[name]]
+    return [(name, basis.joint[number]) for name in NAMES for number in basis.pool.lists.joint[name]]
 
 
 def naive_scaled(basis, v, scaling):
@@ -275,17 +275,17 @@ def test_anchors_side_by_side_are_imputed_as_those_of_views(request, data):
 def test_members_take_turns_with_the_views_of_the_first_four(request, data):
     basis = request.getfixturevalue(data)
     pool, settings = basis.pool, basis.settings
-    assert pool.lists.n_views == len(basis.scaled) < len(pool.spaces) == len(pool.lists.far)
+    assert pool.lists.n_views == len(basis.scaled) == len(pool.spaces) == len(pool.lists.far) - len(basis.joint)
     for family in JOINT:
         drawn = [draw_member(settings, family, pool.lists, index) for index in range(13)]
         for index, member in enumerate(drawn):
             (number,) = member.lists
             assert number >= pool.lists.n_views
-            assert pool.spaces[number].views == draw_member(settings, LOCAL, pool.lists, index % 4).lists
+            assert basis.joint[number].views == draw_member(settings, LOCAL, pool.lists, index % 4).lists
             assert (member.family, member.n_kept) == (family.name, 0)
             assert family.n_neighbors[0] <= member.n_neighbors <= family.n_neighbors[1]
         numbers = {member.lists for member in drawn}
-        assert len({pool.spaces[number].views for (number,) in numbers}) == len(numbers) > 1  # views are listed once
+        assert len({basis.joint[number].views for (number,) in numbers}) == len(numbers) > 1  # views are listed once
     assert not set(pool.lists.joint[CENTERED]) & set(pool.lists.joint[STANDARDIZED])
 
 
@@ -294,7 +294,7 @@ def test_similarity_ends_side_by_side_where_it_does_in_every_view(sparse_too):
     basis = settled([words(60, 0), words(60, 1)], ["unit", "auto"])
     assert families_of(basis) == {CENTERED: ["unit", "counts"]}
     for number in basis.pool.lists.joint[CENTERED]:
-        space = basis.pool.spaces[number]
+        space = basis.joint[number]
         expected = sum(f**2 * basis.pool.lists.far[v] for f, v in zip(space.factors, space.views, strict=True))
         assert space.far == basis.pool.lists.far[number] == pytest.approx(expected)
         assert np.isfinite(space.far)
@@ -305,7 +305,7 @@ def test_similarity_ends_side_by_side_where_it_does_in_every_view(sparse_too):
 def test_columns_of_families_are_the_lists_in_their_spaces(request, data):
     basis = request.getfixturevalue(data)
     for name, space in joint_of(basis):
-        number = next(n for n in basis.pool.lists.joint[name] if basis.pool.spaces[n] is space)
+        number = next(n for n in basis.pool.lists.joint[name] if basis.joint[n] is space)
         scaled = [naive_scaled(basis, v, s.name) for v, s in zip(space.views, space.scalings, strict=True)]
         ends = [*space.starts[1:], space.values.shape[1]]
         anchors = [
@@ -322,7 +322,7 @@ def test_new_samples_have_the_lists_of_equal_ones_in_every_space(request, data):
     basis = request.getfixturevalue(data)
     own = {view.scaling.name for view in basis.scaled}
     assert not own <= {"centered", "standardized"}  # the spaces of a view differ
-    numbers = range(len(basis.pool.spaces))
+    numbers = range(len(basis.pool.spaces) + len(basis.joint))
     found = lists_of(basis.views.take(basis.order.rows), basis.anchored(basis.pool, numbers))
     assert found.keys() == basis.columns.keys()
     for name, column in found.items():

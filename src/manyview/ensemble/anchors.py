@@ -149,7 +149,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Pool:
-    """The anchor pool: its samples, by index in canonical order, the spaces of the lists, and :class:`Lists`.
+    """The anchor pool: its samples, by index in canonical order, a space for each view, and :class:`Lists`.
 
     ``donors`` are, per view, what its missing anchors are imputed from; None if none is missing.
     """
@@ -381,14 +381,18 @@ def joint_spaces(
         # Anchors that lack a view, and that no other anchor is similar to, are left out.
         if all(2 * len(space.positions) >= len(pool.samples) for space in spaces.values()):
             yield family.name, rescaled, [spaces[views] for views in drawn]
+        del rescaled  # before the next family scales the views
 
 
 def _rescaled(given: Callable[[int], Array], v: int, wanted: str, auto: ScaledView, scaling: str) -> ScaledView:
     """Return a view with the scaling of a family, if its own was to be found and is not that of counts."""
     if wanted != "auto" or auto.scaling.name in ("counts", scaling):
         return auto
-    learned, values = learn_scaling(given(v)[auto.present], scaling)
-    values = values if auto.present.all() else spread(values, np.flatnonzero(auto.present), len(auto.present))
+    if auto.present.all():
+        learned, values = learn_scaling(given(v), scaling)
+    else:
+        learned, values = learn_scaling(given(v)[auto.present], scaling)
+        values = spread(values, np.flatnonzero(auto.present), len(auto.present))
     return ScaledView(learned, values, auto.present)
 
 
@@ -398,7 +402,8 @@ def _importance(view: ScaledView) -> float:
     Of two views with the same total variance, the flat one has the larger differences between distances, in which those
     of the other would drown.
     """
-    return float(np.sqrt(max(1.0, effective_dimensions(view.values[view.present]))))
+    values = view.values if view.present.all() else view.values[view.present]
+    return float(np.sqrt(max(1.0, effective_dimensions(values))))
 
 
 def _joined(

@@ -20,6 +20,7 @@ from manyview.ensemble.anchors import (
     AnchoredViews,
     Pool,
     ScaledView,
+    Space,
     agreement_weights,
     choose_anchors,
     joint_spaces,
@@ -76,6 +77,8 @@ _TIE = 0.03
 _CLEAR = 0.999
 # If members agree less than this with their consensus, few of them may hit on the same one by chance.
 _AGREED = 0.75
+# Starts of k-means in a consensus that only tells which family of graphs is best.
+_TRIAL_STARTS = 3
 
 OnConsensus = Callable[["Ensemble", Consensus], None] | None
 OnTrials = Callable[[Sequence["Trial"]], None] | None
@@ -85,7 +88,8 @@ OnTrials = Callable[[Sequence["Trial"]], None] | None
 class Basis:
     """Samples in memory, ``given`` by their rows among all samples, and what follows from them before learning.
 
-    ``columns`` are their neighbour lists, in canonical order.
+    ``columns`` are their neighbour lists, in canonical order, and ``joint`` the spaces of those with views side by
+    side, by number. Both are freed as soon as they have served.
     """
 
     views: Views
@@ -95,6 +99,7 @@ class Basis:
     scaled: list[ScaledView]
     pool: Pool
     columns: dict[str, np.ndarray]
+    joint: dict[int, Space]
     n_jobs: int | None
 
     def lists(self, pool: Pool, positions: np.ndarray) -> dict[str, np.ndarray]:
@@ -107,13 +112,14 @@ class Basis:
 
     def anchored(self, pool: Pool, wanted: Collection[int]) -> AnchoredViews:
         """Return all that finding these neighbour lists of any sample takes."""
+        spaces = dict(enumerate(pool.spaces)) | self.joint
         return AnchoredViews(
             self.views.names,
             self.views.n_features,
             self.order.source,
             tuple(view_units(self.views, self.order)),
             tuple(view.scaling for view in self.scaled),
-            tuple(pool.spaces[number] for number in sorted(wanted)),
+            tuple(spaces[number] for number in sorted(wanted)),
             tuple(sorted(wanted)),
         )
 
@@ -148,24 +154,28 @@ def settle(
     columns = neighbour_lists(scaled, pool.spaces, n_jobs)
     weights = agreement_weights(columns, pool, order.twin)
     pool = replace(pool, lists=replace(pool.lists, view_weights=weights))
-    spaces, joint = list(pool.spaces), {}
+    joint: dict[int, Space] = {}
+    of_family = {}
 
     def given_view(v: int) -> Array:
         return views.arrays[order.views[v]][order.rows]
 
     for name, values, found in joint_spaces(given_view, [wanted[v] for v in order.views], scaled, pool, settings):
-        different = list({id(space): space for space in found}.values())
-        numbers = {id(space): number for number, space in enumerate(different, start=len(spaces))}
-        joint[name] = tuple(numbers[id(space)] for space in found)
-        for number, space in enumerate(different, start=len(spaces)):
+        numbers: dict[int, int] = {}
+        for space in found:
+            if id(space) in numbers:
+                continue
+            number = numbers[id(space)] = len(scaled) + len(joint)
             parts = [values[v].values for v in space.views]
             has_view = np.column_stack([values[v].present for v in space.views])
             near, distance = space.nearest(side_by_side(parts, space.factors), has_view, n_jobs)
             columns[NEAREST.of(number)], columns[DISTANCE.of(number)] = near, distance
-        spaces += different
-    far = tuple(space.far for space in spaces)
-    pool = replace(pool, spaces=tuple(spaces), lists=replace(pool.lists, far=far, joint=joint))
-    return Basis(views, given, settings, order, scaled, pool, columns, n_jobs)
+            joint[number] = space
+        of_family[name] = tuple(numbers[id(space)] for space in found)
+        del values, parts  # as in joint_spaces
+    far = tuple(space.far for space in (*pool.spaces, *joint.values()))
+    pool = replace(pool, lists=replace(pool.lists, far=far, joint=of_family))
+    return Basis(views, given, settings, order, scaled, pool, columns, joint, n_jobs)
 
 
 @dataclass(frozen=True)
@@ -248,8 +258,8 @@ def learn(
 ) -> Ensemble:
     """Choose the family of graphs, then make the members in batches, with a consensus after each.
 
-    The family is chosen without labels: a quarter of the tries of each is made, and the best three go on to half of
-    them, the best two to all. Clear clusters need few members: if a quarter of the tries of the best family give the
+    The family is chosen without labels: a quarter of the tries of each is made, and the best two go on to half of them
+    and to all. Clear clusters need few members: if a quarter of the tries of the best family give the
     same labels as half of them, four and eight of sixteen, and agree with them, these are enough. If moreover local and
     broad graphs give the same labels, no other family is tried. In the end the rows keep labels, embedding and
     confidence.
@@ -282,7 +292,7 @@ def learn(
         if _same_labels(added_up) and is_enough(best):
             return best
     best, left = tried[0], tried
-    for size, n_left in ((n_early // 2, 3), (n_early, 2), (n_tries, 1)):
+    for size, n_left in ((n_early // 2, 2), (n_early, 2), (n_tries, 1)):
         if size < min(2, n_tries):
             continue
         left = _best_of(tried, left, size)[:n_left]
@@ -331,14 +341,19 @@ def _same_labels(tried: Sequence[Ensemble]) -> bool:
 def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
     """Return how well the consensus of an ensemble agrees with its own members and with those of all."""
     rows, n_clusters, name = ensemble.rows, ensemble.settings.n_clusters, ensemble.family.name
-    consensus = find_consensus(rows, ensemble.settings, ensemble.members, ensemble.information)
-    each = [agreement_with(rows, LABELS.name, n_clusters, e.members, np.ones(len(e.members))) for e in tried]
-    rows.keep(FAMILY_LABELS.of(name), copy, LABELS.name)
-    cross = float(np.mean(each))
-    lack = 1 - (2 * consensus.agreement + cross) / 3
+    labels, n_members = FAMILY_LABELS.of(name), len(ensemble.members)
+    known = [trial.agreement for trial in ensemble.trials if (trial.family, trial.n_members) == (name, n_members)]
+    if not known:
+        few_starts = replace(ensemble.settings, n_starts=_TRIAL_STARTS)
+        consensus = find_consensus(rows, few_starts, ensemble.members, ensemble.information)
+        rows.keep(labels, copy, LABELS.name)
+        known = [consensus.agreement]
+    each = [agreement_with(rows, labels, n_clusters, e.members, np.ones(len(e.members))) for e in tried]
+    agreement, cross = known[0], float(np.mean(each))
+    lack = 1 - (2 * agreement + cross) / 3
     score = 1 - lack * (_ALIKE if ensemble.family.scaling is not None else 1.0)
     information = float(mean_information(ensemble.information).mean())
-    return Trial(name, len(ensemble.members), consensus.agreement, cross, information, score)
+    return Trial(name, n_members, agreement, cross, information, score)
 
 
 @dataclass(frozen=True)
@@ -397,6 +412,11 @@ def fit(
     ensemble = learn(learned, lists, settings, on_consensus, on_trials)
     ensemble.trials = ensemble.trials if trials is None else trials
     used = {number for member in ensemble.members for number in member.lists}
+    for number in basis.joint.keys() - used:
+        del basis.joint[number]
+        if on_basis:
+            for column in (NEAREST, DISTANCE):
+                learned.drop(column.of(number))
     model = Model(
         basis.anchored(basis.pool, used),
         ensemble.lists,
