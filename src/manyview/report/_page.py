@@ -14,8 +14,8 @@ from manyview._utils.drawing import TEN_COLOURS
 from manyview._utils.machine import gib
 from manyview._utils.text import cut, duration, shortened, without_commands
 from manyview._version import __version__
+from manyview.audit.result import question, short_answer
 from manyview.metrics import SCORE_TITLES
-from manyview.report._audit_words import question, short_answer
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -9,7 +9,7 @@ from typing import Any
 from manyview._utils.environment import cores, describe_environment
 from manyview._utils.text import plain
 from manyview.audit import AuditResult
-from manyview.report._audit_words import overall
+from manyview.audit.result import conclusion
 from manyview.report._data import describe_data, describe_method, title_end
 from manyview.report._page import render_page
 from manyview.views import Views
@@ -73,7 +73,7 @@ def describe_audit(
         "parameters": parameters,
         "audits": found,
         "skipped": dict(skipped or {}),
-        "overall": {"passed": all(audit["passed"] for audit in found), "text": overall(method["name"], found)},
+        "overall": {"passed": all(audit["passed"] for audit in found), "text": conclusion(method["name"], found)},
         "environment": describe_environment(parameters.get("n_jobs") or cores()),
     }
 
