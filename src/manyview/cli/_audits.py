@@ -8,7 +8,7 @@ from rich.text import Text
 
 from manyview.audit.result import QUESTIONS, short_answer
 from manyview.cli._cells import Json, new_table, reading_lines, words
-from manyview.report._data import scored_samples
+from manyview.report.documents import scored_samples
 
 
 def audit_pieces(document: Json) -> list[RenderableType]:
