@@ -56,34 +56,34 @@ REFUSED = {
     "no sample": ([A[:0], B[:0]], "None: expected at least 2 samples, got 0."),
     "no columns": ([A, B[:, :0]], "view1: it has no columns. Leave this view out."),
     "no columns, sparse": ([A, sp.csr_array((30, 0))], "view1: it has no columns."),
-    "constant": ({"a": A, "flat": np.full((30, 3), 7.0)}, "flat: all samples that have it have the same values"),
-    "constant, sparse": ([A, sp.csr_array((30, 3))], "view1: all samples that have it have the same values"),
+    "constant": ({"a": A, "flat": np.full((30, 3), 7.0)}, "flat: all its rows have the same values"),
+    "constant, sparse": ([A, sp.csr_array((30, 3))], "view1: all its rows have the same values"),
     "constant where it is": (
         [A, np.where(np.arange(30)[:, None] < 4, np.nan, np.ones((30, 2)))],
-        "view1: all samples that have it have the same values",
+        "view1: all its rows have the same values",
     ),
     "constant, sparse, where it is": (
         Views(
             [A, sp.csr_array(np.repeat([[0.0, 0.0], [1.0, 2.0]], 15, axis=0))],
             present=np.c_[np.ones(30, dtype=bool), np.arange(30) >= 15],
         ),
-        "view1: all samples that have it have the same values",
+        "view1: all its rows have the same values",
     ),
-    "nobody has it": ([A, np.full((30, 2), np.nan)], "view1: all samples that have it have the same values"),
-    "huge": ([A, -B / B.max() * 1e300], "view1: values up to 1e+300, too large to be squared; at most 1e+150 can be."),
+    "missing for all": ([A, np.full((30, 2), np.nan)], "view1: it is missing for all samples. Leave this view out."),
+    "huge": ([A, -B / B.max() * 1e300], "view1: values up to 1e+300, too large to be squared; the limit is 1e+150."),
     "huge, sparse": ([A, sparse_with(2e150)], "view1: values up to 2e+150, too large to be squared"),
-    "tiny": ([A, B / B.max() * 1e-151], "view1: no value above 1e-151, too small to be squared; 1e-150 can be."),
+    "tiny": ([A, B / B.max() * 1e-151], "view1: no value above 1e-151, too small to be squared; the limit is 1e-150."),
     "complex": ([A, B + 1j], "view1: its numbers are complex (complex128)"),
-    "strings": ([A, B.astype(str)], "view1: columns that hold something else than numbers: 6 of 6, column 0, column 1"),
-    "dates": ([A, np.full((30, 2), np.datetime64("2024-01-01"))], "view1: columns that hold something else"),
+    "strings": ([A, B.astype(str)], "view1: columns that are not numeric: 6 of 6, column 0, column 1"),
+    "dates": ([A, np.full((30, 2), np.datetime64("2024-01-01"))], "view1: columns that are not numeric"),
     "objects": (
         [A, changed(0, 1, "red", B.astype(object))],
-        "view1: columns that hold something else than numbers: 1 of 6, column 1. Turn them into numbers",
+        "view1: columns that are not numeric: 1 of 6, column 1. Turn them into numbers",
     ),
-    "dicts": ([A, changed(0, 1, {}, B.astype(object))], "view1: columns that hold something else than numbers: 1 of 6"),
+    "dicts": ([A, changed(0, 1, {}, B.astype(object))], "view1: columns that are not numeric: 1 of 6"),
     "text column": (
         {"a": A, "f": pd.DataFrame({"x": range(30), "city": ["Oslo"] * 30})},
-        "f: columns that hold something else than numbers: 1 of 2, city. Turn them into numbers, or leave them out.",
+        "f: columns that are not numeric: 1 of 2, city. Turn them into numbers, or leave them out.",
     ),
     "no view at all": (
         [np.r_[np.full((1, 4), np.nan), A[1:]], GONE],
@@ -225,8 +225,8 @@ def test_what_is_marked_as_missing_is_not_looked_at():
 def test_missing_rows_say_who_can_do_without():
     text = only(inspect_views([A, GONE]), "warning")
     assert text == (
-        "view1: missing for 1 of 30 samples. GraphEnsemble places these by their other views; all other methods refuse "
-        "them."
+        "view1: missing for 1 of 30 samples. GraphEnsemble clusters these by their other views; all other methods "
+        "refuse them."
     )
 
 
@@ -304,7 +304,7 @@ def test_the_scaling_is_the_one_that_a_fit_takes(data_file, name):
 def test_of_many_rows_a_sample_tells_the_scaling(monkeypatch):
     views = make_multiview(3000, 3, random_state=0)
     whole = [view.scaling for view in inspect_views(views).views]
-    monkeypatch.setattr(_measure, "_SAMPLE_ROWS", 500)
+    monkeypatch.setattr(_measure, "_MAX_SAMPLE_ROWS", 500)
     assert [view.scaling for view in inspect_views(views).views] == whole
 
 
@@ -317,7 +317,7 @@ def test_classes_and_their_order():
     in_order = inspect_views(views.take(np.argsort(views.labels, kind="stable")))
     assert in_order.labels.sorted_by_class
     assert (
-        "the rows are sorted by class. Methods that depend on the order of the rows, such as TBGL, look better"
+        "the rows are sorted by class. Methods that depend on the order of the rows, such as TBGL, get higher scores"
         in only(in_order, "warning")
     )
     assert "3 classes of 20 samples, rows sorted by class" in in_order.overview
@@ -326,8 +326,8 @@ def test_classes_and_their_order():
 @pytest.mark.parametrize(
     ("labels", "text"),
     [
-        (np.zeros(30), "None: all samples have the same label, so scores say nothing."),
-        (np.arange(30), "None: 30 classes of 30 samples: are the labels ids, and no classes?"),
+        (np.zeros(30), "None: all samples have the same label, so scores are meaningless."),
+        (np.arange(30), "None: 30 classes of 30 samples: are the labels ids rather than classes?"),
     ],
 )
 def test_labels_that_cannot_be_meant(labels, text):
@@ -347,12 +347,12 @@ def test_ids_that_occur_twice():
     ids = np.array([f"sample {i % 28}" for i in range(30)])
     found = inspect_views(Views([A, B], sample_ids=ids))
     assert found.has_ids
-    assert "ids that another sample has, too: 2 of 30, for example 'sample 0'" in only(found, "warning")
+    assert "repeated ids: 2 of 30, for example 'sample 0'" in only(found, "warning")
     assert inspect_views(Views([A, B], sample_ids=np.arange(30))).problems == ()
     assert not inspect_views([A, B]).has_ids
 
 
-def test_the_gravest_comes_first():
+def test_the_most_serious_comes_first():
     views = Views([np.c_[A, np.ones(30)], changed(1, 1, np.nan)], labels=np.arange(30) // 10)
     levels = [problem["level"] for problem in inspect_views(views).problems]
     assert levels == ["error", "warning", "note"]
@@ -394,7 +394,7 @@ def test_a_feature_that_counts_the_samples_is_a_problem(numbers, is_counter):
     table = pd.DataFrame({"height": A[:, 0], "mouse": numbers, "weight": A[:, 1]})
     found = inspect_views({"body": table, "b": B})
     assert found.views[0].first_counters == (("mouse",) if is_counter else ())
-    assert any("column 'mouse': different whole numbers" in text for text in texts(found, "warning")) == is_counter
+    assert any("column 'mouse': distinct whole numbers" in text for text in texts(found, "warning")) == is_counter
 
 
 def test_ranks_are_no_counters():

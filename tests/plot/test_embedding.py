@@ -115,6 +115,6 @@ def test_errors(model, fake_model, ax):
         plot.embedding(model, projection="circle", labels=np.arange(60) % 2, ax=ax)
     with pytest.raises(PlotError, match="max_points: expected at least 1, got 0"):
         plot.embedding(model, max_points=0, ax=ax)
-    with pytest.raises(PlotError, match=r"embedding_ has 1 column\(s\); two are needed"):
+    with pytest.raises(PlotError, match=r"embedding_ has 1 column\(s\); a figure needs two"):
         plot.embedding(fake_model(labels_=np.zeros(5), embedding_=np.arange(5.0)[:, None]), ax=ax)
     assert not ax.has_data()

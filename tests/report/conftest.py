@@ -12,8 +12,8 @@ import pytest
 from manyview.cluster import available_methods
 from manyview.datasets import make_multiview
 from manyview.metrics import SCORES
+from manyview.report.documents import describe_result
 from manyview.report.experiments import render
-from manyview.report.result import describe_result
 
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 

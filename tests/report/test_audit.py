@@ -1,4 +1,4 @@
-"""Audits in words and as a page."""
+"""Audits as a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from manyview import Views
 from manyview.audit import AuditResult
 from manyview.cluster import TBGL
-from manyview.report._audit_words import overall, short_answer
 from manyview.report.audit import describe_audit, render
 
 HOSTILE = "<script>alert(1)</script>{{ 7 * 7 }}"
@@ -23,41 +22,6 @@ def result(question, agreement, **more):
     names = tuple(f"without view{i}" if question == "views" else f"run {i}" for i in range(n_runs))
     reference = {"order": "rows as given", "seeds": "seed 0", "views": "all views"}[question]
     return AuditResult(question, "TBGL", reference, names, 40, pairwise, np.arange(n_runs), **more)
-
-
-@pytest.mark.parametrize(
-    ("question", "agreement", "answer"),
-    [
-        ("order", [1.0, 1.0], "No"),
-        ("order", [0.9, 0.95], "A little"),
-        ("order", [0.3, 0.95], "Yes"),
-        ("seeds", [0.9, 1.0], "Hardly"),
-        ("seeds", [0.5, 1.0], "Yes"),
-        ("views", [0.85], "Hardly"),
-    ],
-)
-def test_short_answers(question, agreement, answer):
-    assert short_answer(result(question, agreement).to_dict()) == answer
-
-
-def test_no_more_than_the_seed():
-    found = result("order", [0.5, 0.9], seed_agreement=np.array([0.6, 0.7]))
-    assert short_answer(found.to_dict()) == "No more than the seed does"
-
-
-def test_overall():
-    good = [result(question, [1.0]).to_dict() for question in ("order", "seeds", "views")]
-    text = overall("TBGL", good)
-    assert text.startswith("Trust it? Nothing here speaks against it: what TBGL finds hardly changes, if at all, with ")
-    assert "the order of the rows, the seed or which views there are. Whether the groups mean something" in text
-    bad = [result("order", [0.3]).to_dict(), good[1], result("views", [0.7, 0.2]).to_dict()]
-    text = overall("TBGL", bad)
-    assert "Not as it is: what TBGL finds depends on the order of the rows and which views there are." in text
-    assert "such as GraphEnsemble" in text
-    assert "Look at view1 before you rely on it" in text
-    assert "such as GraphEnsemble" not in overall("GraphEnsemble", bad)
-    assert overall("TBGL", bad[2:]).startswith("Trust it? With care: what TBGL finds depends on which views there are.")
-    assert "fit several seeds" in overall("TBGL", [result("seeds", [0.3]).to_dict()])
 
 
 @pytest.fixture

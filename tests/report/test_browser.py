@@ -132,16 +132,16 @@ def test_it_fits_and_every_figure_is_drawn(page, report, viewport, scheme):
     shoot(page, report, f"{viewport['width']}-{scheme}")
 
 
-def test_a_cluster_that_is_clicked_shows_its_members(page, report):
+def test_a_cluster_that_is_clicked_shows_its_samples(page, report):
     summary = report[1]
     assert page.locator(".members:visible").count() == 0
     page.locator(".clusters button").nth(1).click()
     shown = page.locator(".members:visible")
     assert shown.count() == 1
-    member = summary["members"][1]
-    assert shown.locator("h3").inner_text() == f"Cluster 1: {member['size']} samples"
+    expected = summary["cluster_samples"][1]
+    assert shown.locator("h3").inner_text() == f"Cluster 1: {expected['size']} samples"
     listed = shown.locator("tbody td:first-child").all_text_contents()
-    assert listed == [one["id"] for one in member["shown"]]
+    assert listed == [one["id"] for one in expected["shown"]]
     strong = [shade == "1" for shade in shades(page)]
     assert strong == [cluster == 1 for cluster in summary["map"]["cluster"]]
     page.locator(".clusters button").nth(1).click()

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from manyview.datasets import make_multiview
 from manyview.report._map import project
-from manyview.report._votes import choose_shown
+from manyview.report._view_graphs import choose_shown
 from manyview.views import Views
 
 

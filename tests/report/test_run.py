@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,11 @@ import scipy.sparse as sp
 from manyview import GraphEnsemble
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, make_multiview
-from manyview.report.run import render, summarise, write_report
+from manyview.report.run import convergence_lines, render, summarise, write_report
 from manyview.views import Views
 
 HOSTILE = "\"'><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}\n\x1b[31m"
-OWN = {"map", "members", "graphs", "blocks", "views", "convergence", "confusion", "audits", "reproduce"}
+OWN = {"map", "cluster_samples", "graphs", "blocks", "views", "convergence", "confusion", "audits", "reproduce"}
 
 
 def fit(views, k, **parameters):
@@ -49,13 +50,13 @@ def test_the_result_is_part_of_the_summary(summary, models, blobs, described):
 def test_shapes(summary, blobs):
     points = summary["map"]
     assert points["n_shown"] == 60
-    for key in ("x", "y", "id", "cluster", "confidence", "label", "label_place", "agreement"):
+    for key in ("x", "y", "id", "cluster", "confidence", "label", "label_match", "agreement"):
         assert len(points[key]) == 60, key
     assert points["id"] == [str(row) for row in range(60)]
     assert points["label"] == [str(label) for label in blobs.labels]
-    assert points["label_place"] == points["cluster"]
+    assert points["label_match"] == points["cluster"]
     assert points["agreement"] == [1.0] * 60
-    assert [member["size"] for member in summary["members"]] == [20, 20, 20]
+    assert [listed["size"] for listed in summary["cluster_samples"]] == [20, 20, 20]
     assert [graph["name"] for graph in summary["graphs"]] == [None, "view0", "view1", "view2"]
     assert [(view["name"], view["n_features"], view["ari"]) for view in summary["views"]] == [
         (name, 10, 1.0) for name in blobs.names
@@ -161,7 +162,7 @@ def test_without_labels(blobs, described, parse):
     found = summarise(model, views, described(model, views))
     assert found["confusion"] is None
     assert found["map"]["label"] is None
-    assert found["members"][0]["labels"] is None
+    assert found["cluster_samples"][0]["labels"] is None
     page = parse(render(found))
     assert "Scores" not in page.text
     assert "true label" not in [found.get("data-colouring") for found in page.tags("button")]
@@ -305,3 +306,29 @@ def test_a_report_is_written_as_a_whole(blobs, tmp_path, parse):
     with pytest.raises(OSError, match="cannot be written"):
         write_report(model, blobs, tmp_path / "no such folder" / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_usual_records_come_first(models):
+    lines = convergence_lines(models["GraphEnsemble"], ["a", "b", "c"])
+    assert [line["name"] for line in lines[:2]] == ["agreement", "stability"]
+    assert {line["group"] for line in lines[:2]} == {"agreement of the labels"}
+    assert lines[0]["unit"] == "members"
+    tbgl = convergence_lines(models["TBGL"], ["a", "b", "c"])
+    assert tbgl[0]["name"] == "objective"
+    assert tbgl[0]["y"] == models["TBGL"].history_["objective"].tolist()
+    assert [line["name"] for line in tbgl if line["group"] == "view weights"] == ["a", "b", "c"]
+
+
+def test_methods_that_do_not_go_in_passes(models):
+    model = models["LMVSC"]
+    assert convergence_lines(SimpleNamespace(history_=model.history_, n_iter_=3), ["a", "b", "c"]) == []
+    assert convergence_lines(SimpleNamespace(), []) == []
+    assert convergence_lines(SimpleNamespace(history_={"objective": np.array([])}, n_iter_=0), []) == []
+
+
+def test_long_histories_are_thinned_and_missing_values_kept():
+    values = np.arange(5000.0)
+    values[0] = np.nan
+    (line,) = convergence_lines(SimpleNamespace(history_={"objective": values, "odd": values[:3]}, n_iter_=5000), [])
+    assert len(line["x"]) == len(line["y"]) == 400
+    assert (line["x"][0], line["x"][-1], line["y"][0], line["y"][-1]) == (1, 5000, None, 4999)

@@ -1,4 +1,7 @@
-"""What is in one view, measured in one pass over its rows, whatever is in it."""
+"""Statistics of one view, from one pass over its rows: types, ranges, missing and infinite values, repeated rows.
+
+Any content is accepted. What the statistics mean for a fit is said in :mod:`manyview.audit._problems`.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +16,26 @@ from manyview.graphs import explain_scaling, learn_scaling
 from manyview.graphs.content import row_hashes
 from manyview.views.container import is_frame
 
-# Values that are looked at together, and those that a scaling is chosen by; more tell no more.
-_BLOCK_VALUES = 1 << 21
-_SAMPLE_VALUES = 1 << 24
-_SAMPLE_ROWS = 10_000
-# Columns are wide if their standard deviation is so many times the median one, and very wide from the second on.
+_BLOCK_VALUES = 1 << 21  # read at once: bounds the memory
+# Values and rows by which a scaling is chosen; larger samples do not change the choice.
+_MAX_SAMPLE_VALUES = 1 << 24
+_MAX_SAMPLE_ROWS = 10_000
+# Standard deviations from which columns are wide and very wide, as multiples of the median one.
 _WIDE = 10.0
-VERY_WIDE = 100.0
-# A column counts the samples if its distinct whole numbers fill so much of their range; fewer do so by chance.
-_COUNTED = 0.95
-_FEWEST_COUNTED = 5
+_VERY_WIDE = 100.0
+# A column counts the samples if its distinct whole numbers fill this share of their range; few samples do so by chance.
+_MIN_FILLED = 0.95
+_MIN_COUNTED = 5
 
 
 @dataclass
 class Measured:
-    """What was found; of values that are missing or not finite, only that they are there.
+    """Statistics of one view; values that are missing or not finite are counted, and enter nothing else.
 
     ``low``, ``high``, ``mean``, ``squares`` (sum of squared deviations) and ``counts`` are those of each column.
-    ``hashes`` tell rows apart. ``scaling`` is what "auto" takes, ``scaling_reason`` why, and ``wide_share`` the
-    share of the variance that wide columns have after it, if some are very wide. Columns that are no numbers are in
-    ``not_numbers``, and in nothing else.
+    Equal rows have equal ``hashes``. ``scaling`` is the choice of "auto", ``scaling_reason`` its reason, and
+    ``wide_share`` the share of the variance that wide columns have after it, if some are very wide. Columns that are
+    not numeric are in ``not_numbers``, and in nothing else.
     """
 
     dtype: str
@@ -65,30 +68,30 @@ class Measured:
 
     @property
     def deviations(self) -> np.ndarray:
-        """Standard deviation of each column, exactly 0 if it is constant."""
+        """Standard deviation of each column; exactly 0 for constant columns."""
         return np.where(self.constant, 0.0, np.sqrt(self.squares / np.maximum(self.counts, 1)))
 
     @property
     def typical_scale(self) -> float | None:
-        """Median standard deviation of the columns that vary; None if there are none, or it cannot be told."""
+        """Median standard deviation of the columns that vary; None without such columns, or if it is not finite."""
         varying = self.deviations[~self.constant]
         return float(np.median(varying)) if varying.size and np.isfinite(varying).all() and varying.all() else None
 
     @property
     def scale_ratio(self) -> float | None:
-        """The largest standard deviation, as a multiple of the typical one."""
+        """Largest standard deviation, as a multiple of the typical one."""
         ratio = self.deviations.max() / self.typical_scale if self.typical_scale else np.inf
         return float(ratio) if np.isfinite(ratio) else None
 
     @property
     def constant(self) -> np.ndarray:
-        """Which columns have one value only, or none."""
+        """Mask of the columns that have one value only, or none."""
         return ~(self.high > self.low)
 
     def add_columns(
         self, low: np.ndarray, high: np.ndarray, mean: np.ndarray, squares: np.ndarray, counts: Any
     ) -> None:
-        """Join what is known of some rows with what is known of the others."""
+        """Add the statistics of further rows."""
         self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
         total = np.maximum(self.counts + counts, 1)
         apart = mean - self.mean
@@ -98,24 +101,24 @@ class Measured:
 
 
 def measure(view: Any, present: np.ndarray | None) -> Measured:
-    """Look at a view; ``present`` says which rows are there, None: all that are not NaN from end to end."""
+    """Return the statistics of a view; ``present`` is the mask of its rows, None: all that are not entirely NaN."""
     there = np.ones(view.shape[0], dtype=bool) if present is None else present.copy()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # huge values are a finding, not a mistake
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # huge values are reported as a problem
         if sp.issparse(view):
             return _measure_sparse(view, there)
         return _measure_dense(*_numbers(view), there)
 
 
 def find_counters(view: Any, found: Measured) -> list[int]:
-    """Numeric columns that count the samples: distinct whole numbers with hardly a gap, in any order.
+    """Return the numeric columns that count the samples: distinct whole numbers, nearly consecutive, in any order.
 
-    None if most columns do: then they are ranks.
+    Empty if most columns do, because they are ranks then.
     """
     n = int(found.present.sum())
-    if n < _FEWEST_COUNTED or found.is_sparse or found.n_columns == 0:
+    if n < _MIN_COUNTED or found.is_sparse or found.n_columns == 0:
         return []
     widths = found.high - found.low + 1
-    likely = (found.counts == n) & (widths >= n) & (widths * _COUNTED <= n)
+    likely = (found.counts == n) & (widths >= n) & (widths * _MIN_FILLED <= n)
     table = _numbers(view)[0]
     counters = []
     for j in np.flatnonzero(likely).tolist():
@@ -126,7 +129,7 @@ def find_counters(view: Any, found: Measured) -> list[int]:
 
 
 def _numbers(view: Any) -> tuple[Any, str, int, list[str]]:
-    """What of a table is numbers; its types, its size, and the columns that are none."""
+    """Return the numeric part of a table, its types, its size in bytes, and the names of the other columns."""
     if is_frame(view):
         types = list(view.dtypes)
         good = [getattr(kind, "kind", "O") in "biuf" for kind in types]
@@ -143,7 +146,7 @@ def _numbers(view: Any) -> tuple[Any, str, int, list[str]]:
 
 
 def _objects(table: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Columns of Python objects that are numbers, and the names of those that are not."""
+    """Return the columns of Python objects that are numbers, and the names of those that are not."""
     columns, names = [], []
     for j in range(table.shape[1]):
         try:
@@ -160,14 +163,14 @@ def _measure_dense(table: Any, dtype: str, n_bytes: int, names: list[str], prese
         return found
     for rows in _cuts(n, d):
         block = np.array(table[rows], dtype=np.float64, order="C")  # a copy: tables on disk cannot be written to
-        there = present[rows]  # a part of it, not a copy
+        there = present[rows]  # a view of the mask, which is updated here
         finite = np.isfinite(block)
         if not finite.all():
             there &= ~np.isnan(block).all(axis=1)
-            _note_gaps(found, block, there, rows.start)
+            _count_missing(found, block, there, rows.start)
         found.hashes[rows] = row_hashes([block], there[:, None])[:, 0]
         finite &= there[:, None]
-        seen: Any = True if finite.all() else finite  # numpy is faster if it need not look
+        seen: Any = True if finite.all() else finite  # numpy is faster without a mask
         counts = finite.sum(axis=0)
         mean = block.sum(axis=0, where=seen) / np.maximum(counts, 1)
         squares = np.square(block - mean).sum(axis=0, where=seen)
@@ -185,8 +188,8 @@ def _cuts(n_rows: int, n_columns: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-def _note_gaps(found: Measured, block: np.ndarray, there: np.ndarray, first_row: int) -> None:
-    """Count single values that are missing or infinite, and remember the first of each."""
+def _count_missing(found: Measured, block: np.ndarray, there: np.ndarray, first_row: int) -> None:
+    """Count single values that are missing or infinite, and keep the position of the first of each."""
     missing, infinite = np.isnan(block) & there[:, None], np.isinf(block) & there[:, None]
     found.n_missing += int(missing.sum())
     found.n_infinite += int(infinite.sum())
@@ -229,7 +232,7 @@ def _measure_sparse(view: Any, present: np.ndarray) -> Measured:
 
 
 def _count(wrong: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, tuple[int, int] | None]:
-    """How many stored entries are wrong, and where the first one is."""
+    """Return how many stored entries are wrong, and the position of the first."""
     if not wrong.any():
         return 0, None
     at = int(wrong.argmax())
@@ -237,7 +240,7 @@ def _count(wrong: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[in
 
 
 def _add_sparse(found: Measured, table: sp.csr_array) -> None:
-    """Columns from their stored entries; the others are zeros."""
+    """Add the statistics of sparse columns from their stored entries; the others are zeros."""
     n, d = table.shape
     if n == 0:
         return
@@ -249,24 +252,24 @@ def _add_sparse(found: Measured, table: sp.csr_array) -> None:
 
 
 def _sample(found: Measured, rows: np.ndarray) -> np.ndarray:
-    """Places of the rows to choose a scaling by, ascending: all, or some of them if there are many."""
-    places = np.flatnonzero(rows)
+    """Return the rows by which a scaling is chosen, ascending: all, or a random sample if there are many."""
+    chosen = np.flatnonzero(rows)
     per_row = found.n_nonzero // max(len(rows), 1) + 1 if found.is_sparse else found.n_columns
-    most = min(_SAMPLE_ROWS, max(_SAMPLE_VALUES // per_row, 100))
-    if len(places) <= most:
-        return places
-    return np.sort(np.random.default_rng(0).choice(places, most, replace=False))
+    most = min(_MAX_SAMPLE_ROWS, max(_MAX_SAMPLE_VALUES // per_row, 100))
+    if len(chosen) <= most:
+        return chosen
+    return np.sort(np.random.default_rng(0).choice(chosen, most, replace=False))
 
 
 def _try_scaling(found: Measured, rows: Any) -> None:
-    """See which scaling "auto" takes for these rows, and whether very wide columns still outweigh the others then."""
+    """Find the scaling that "auto" chooses for these rows, and the share of the variance of wide columns after it."""
     if not sp.issparse(rows):
         rows = rows[np.isfinite(rows).all(axis=1)]
     if rows.shape[0] == 0:
         return
     found.scaling, found.scaling_reason = explain_scaling(rows)
     ratio, typical = found.scale_ratio, found.typical_scale
-    if ratio is not None and typical is not None and ratio > VERY_WIDE:
+    if ratio is not None and typical is not None and ratio > _VERY_WIDE:
         _, scaled = learn_scaling(rows, found.scaling)
         dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
         variances = dense.var(axis=0)

@@ -1,18 +1,21 @@
-"""Fitting clones of one estimator, one after the other, and putting together what they found."""
+"""The fits of one audit: clones of one estimator, fitted one after the other, and their labels compared.
+
+Which fits there are is decided in :mod:`manyview.audit.stability`.
+"""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from manyview._utils.progress import Step, tell
-from manyview.audit._parameters import seed_of
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning
 from manyview.metrics import accuracy, adjusted_rand
@@ -21,10 +24,10 @@ from manyview.views import Views, check_views
 
 
 class Runs:
-    """The fits of one audit. The estimator that was given is never fitted or changed, only its clones are."""
+    """The fits of one audit. The given estimator is never fitted or changed, only clones of it are."""
 
     n_fits = 0
-    """Fits that there will be, at most: the audit says so, and whoever listens hears it."""
+    """Maximum number of fits, which is reported to progress listeners; set by each audit."""
 
     def __init__(self, audit: str, estimator: Any, views: Any, verbose: bool) -> None:
         self.audit = audit
@@ -33,7 +36,7 @@ class Runs:
         self.parameters = self.estimator.get_params(deep=False)
         given = check_views(views, view_sizes=self.parameters.get("view_sizes"))
         self.classes = known_codes(given.labels)
-        self.views = replace(given, labels=None, metadata=None)  # what is audited must not see them
+        self.views = replace(given, labels=None, metadata=None)  # the estimator must not see them
         self.verbose = verbose
         self._warned: dict[str, list[str]] = {}
         self._n_done = 0
@@ -48,14 +51,13 @@ class Runs:
         return "random_state" in self.parameters
 
     def fit(self, name: str, views: Views | None = None, **changed: Any) -> np.ndarray:
-        """Labels of one run: on the views as given or on others, with some parameters changed."""
+        """Return the labels of one run: on the views as given or on others, with some parameters changed."""
         views = self.views if views is None else views
         model = clone(self.estimator).set_params(**changed)
-        self._tell()
+        self._report()
         start = time.perf_counter()
         try:
-            # The filters of the caller decide what is a warning, an error or nothing; only the one that says what an
-            # audit is there to measure is left out.
+            # The caller's warning filters apply, except that the dependence on row order is measured, not warned of.
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("ignore", OrderDependenceWarning)
                 labels = self._check_labels(model.fit(views), views.n_samples)
@@ -67,10 +69,10 @@ class Runs:
         if self.verbose:
             print(f"{self.audit} {self.name}: {name}, {time.perf_counter() - start:.2f} s", flush=True)
         self._n_done += 1
-        self._tell()
+        self._report()
         return labels
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         tell(Step(self.audit, self._n_done, self.n_fits, "fits"))
 
     def _check_labels(self, model: Any, n_samples: int) -> np.ndarray:
@@ -85,7 +87,7 @@ class Runs:
         return labels
 
     def _accuracy(self, found: Sequence[np.ndarray]) -> np.ndarray | None:
-        """Accuracy of every run, over the samples that have a class."""
+        """Return the accuracy of every run over the samples that have a class."""
         if not found or self.classes is None:
             return None
         known = self.classes >= 0
@@ -98,7 +100,7 @@ class Runs:
         labels: dict[str, np.ndarray],
         seed_agreement: np.ndarray | None = None,
     ) -> AuditResult:
-        """Compare the labels of all runs; those of the reference come first, and all are in the order given."""
+        """Compare the labels of all runs. Those of the reference come first; rows are in the order given."""
         found = list(labels.values())
         n = self.views.n_samples
         return AuditResult(
@@ -117,7 +119,7 @@ class Runs:
 
 
 def pairwise_agreement(labels: Sequence[np.ndarray]) -> np.ndarray:
-    """Adjusted Rand index of each clustering with each other."""
+    """Return the adjusted Rand index of each clustering with each other one."""
     agreement = np.eye(max(len(labels), 1))
     for i, one in enumerate(labels):
         for j, other in enumerate(labels[:i]):
@@ -125,7 +127,7 @@ def pairwise_agreement(labels: Sequence[np.ndarray]) -> np.ndarray:
     return agreement
 
 
-def check_count(name: str, value: int) -> None:
-    """There must be something to compare with."""
-    if value < 1:
-        raise ValueError(f"{name}: expected at least 1, got {value}.")
+def seed_of(parameters: Mapping[str, Any]) -> int:
+    """Return the estimator's own seed if it is a number, else 0: an audit changes one thing at a time."""
+    seed = parameters.get("random_state")
+    return int(seed) if isinstance(seed, Integral) else 0

@@ -1,4 +1,4 @@
-"""What is in the views, before anyone fits."""
+"""Inspection of views before a fit: facts about each view, about all together, and the problems that follow."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from manyview.metrics.table import in_blocks, known_codes
 from manyview.views import Reading, Views
 from manyview.views.checks import check_new_views
 
-# Columns that are named; the others are counted.
-_NAMED = 5
+_MAX_NAMED = 5  # columns that are named; the others are counted
 
 
 @dataclass(frozen=True)
 class ViewInspection:
-    """What is in one view.
+    """Facts about one view.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the view.
     n_features : int
-        Columns, all of them.
+        Number of columns, numeric or not.
     dtype : str
         Type of the values; several if it is a data frame.
     sparse : bool
@@ -38,7 +37,7 @@ class ViewInspection:
     density : float
         Share of the values that are not zero.
     n_bytes : int
-        Memory.
+        Memory in bytes.
     minimum, maximum : float, optional
         Of the finite values.
     typical_scale : float, optional
@@ -48,24 +47,24 @@ class ViewInspection:
     widest_column : int or str, optional
         The column that has it, by its name, or counted among the numeric ones if it has none.
     scaling : str, optional
-        What the scaling "auto" of ``GraphEnsemble`` takes here, as far as 10,000 rows tell.
+        The scaling that "auto" of ``GraphEnsemble`` chooses here, judged by at most 10,000 rows.
     scaling_reason : str, optional
-        Why: what :func:`manyview.graphs.explain_scaling` says.
+        The reason, from :func:`manyview.graphs.explain_scaling`.
     wide_share : float, optional
         Share of the variance that columns ten times as wide as ``typical_scale`` still have after it; only if
         ``scale_ratio`` is above 100.
     missing_rows : int
-        Samples that lack the view.
+        Samples for which the view is missing.
     missing_cells, infinite_cells : int
         Single values that are NaN, and infinite ones.
     first_missing_cell, first_infinite_cell : pair of int or str, optional
-        Sample and column of the first: by id and name, or counted where there are none.
+        Sample and column of the first: id and name, or row and column number if there are none.
     constant_columns, non_numeric_columns : int
-        Columns that have one value only, and columns that hold something else than numbers.
+        Columns that have one value only, and columns that are not numeric.
     first_constant, first_non_numeric : tuple
-        The first of these, by their names, or counted where there are none.
+        The first of these, by name, or by number if there are no names.
     counter_columns : int
-        Columns that count the samples: distinct whole numbers with hardly a gap, in any order.
+        Columns that count the samples: distinct whole numbers, nearly consecutive, in any order.
     first_counters : tuple
         The first of these.
     zero_rows, duplicate_rows : int
@@ -109,12 +108,12 @@ class ViewInspection:
 
 @dataclass(frozen=True)
 class LabelInspection:
-    """What is known of the classes.
+    """Facts about the known classes.
 
     Parameters
     ----------
     n_classes : int
-        How many there are.
+        Number of classes.
     sizes : tuple of (str, int)
         Each class and the number of its samples, in the order of the classes.
     sorted_by_class : bool
@@ -131,32 +130,32 @@ class LabelInspection:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What :func:`inspect_views` found. Printing it gives a table and the problems.
+    """Result of :func:`inspect_views`. Printing it gives a table and the problems.
 
     Parameters
     ----------
     n_samples : int
         Number of samples.
     views : tuple of ViewInspection
-        What is in each view.
+        Facts about each view.
     n_bytes : int
-        Memory of all views.
+        Memory of all views in bytes.
     has_ids : bool
         Whether the samples have ids.
     duplicate_ids : int
-        Ids that an earlier sample has.
+        Number of ids that an earlier sample has.
     duplicate_id : str, optional
         The first of them.
     labels : LabelInspection, optional
-        The classes, where they are known.
+        Facts about the classes, where they are known.
     duplicates : int
         Samples that repeat an earlier one in all views.
     without_view : int
-        Samples that have no view at all.
+        Samples without any view.
     first_without_view : int or str, optional
         The first of them: by its id, or its row if it has none.
     matched_by : str, optional
-        What brought the rows of several files together: "id `patient`" or "position".
+        How the rows of several files were matched: "id `patient`" or "position".
     transposed : tuple of str
         Files that had features in rows.
     """
@@ -174,18 +173,18 @@ class Inspection:
     matched_by: str | None = None
     transposed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = field(init=False)
-    """``level``, ``view`` (None: all) and ``text``; the gravest first. A fit refuses data with an "error"."""
+    """``level``, ``view`` (None: all) and ``text``; the most serious first. A fit refuses data with an "error"."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "problems", find_problems(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as numbers, texts and lists, ready for ``json.dumps``."""
+        """Return everything as numbers, texts and lists, ready for ``json.dumps``."""
         return plain(asdict(self))
 
     @property
     def overview(self) -> str:
-        """What there is, on one line."""
+        """Summary on one line."""
         size = "less than 1 MiB" if self.n_bytes < 2**20 else gib(self.n_bytes)
         ids = "with ids" if self.has_ids else "without ids"
         there = f"{_counted(self.n_samples, 'sample')}, {ids}; {_counted(len(self.views), 'view')}, {size}"
@@ -201,7 +200,7 @@ class Inspection:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """How the files were read: what rows were matched by, and which files were transposed."""
+        """Sentences about the reading: how rows were matched, and which files were transposed."""
         return Reading(self.matched_by, self.transposed).sentences
 
     def __str__(self) -> str:
@@ -227,24 +226,24 @@ class Inspection:
 
 
 def inspect_views(views: Any) -> Inspection:
-    """Look at what is in views, also if they could not be fitted, and say what that means.
+    """Describe views and their problems, also if they cannot be fitted.
 
-    Every value is looked at once; sparse views stay sparse. Nothing is changed.
+    Every value is read once; sparse views stay sparse. Nothing is changed.
 
     Parameters
     ----------
     views : Views, or list or dict of arrays
-        Whatever :func:`manyview.check_views` takes; their values may be anything.
+        Anything that :func:`manyview.check_views` takes, with any values.
 
     Returns
     -------
     Inspection
-        Facts about every view and about all together; ``problems`` says in words what is wrong or doubtful.
+        Facts about every view and about all together, and ``problems`` in words.
 
     Raises
     ------
     ViewsError
-        If they are no views at all: no tables, or of different numbers of rows.
+        If they are not views: not tables, or tables with different numbers of rows.
 
     Examples
     --------
@@ -253,9 +252,9 @@ def inspect_views(views: Any) -> Inspection:
     >>> heights = np.array([[1.7, 70.0], [1.8, np.nan], [1.6, 55.0]])
     >>> found = inspect_views({"body": heights, "flat": np.ones((3, 2))})
     >>> for problem in found.problems:
-    ...     print(problem["level"], problem["view"], problem["text"][:46])
-    error body single values are missing (NaN): 1 of 6, the f
-    error flat all samples that have it have the same values,
+    ...     print(problem["level"], problem["view"], problem["text"][:39])
+    error body single values are missing (NaN): 1 of 6
+    error flat all its rows have the same values, so i
     """
     given = check_new_views(views)
     measured = [measure(array, given.has_view(v)) for v, array in enumerate(given.arrays)]
@@ -270,7 +269,7 @@ def inspect_views(views: Any) -> Inspection:
         has_ids=given.sample_ids is not None,
         duplicate_ids=len(ids),
         duplicate_id=ids[0] if len(ids) else None,
-        labels=_look_at_labels(given.labels),
+        labels=_describe_labels(given.labels),
         duplicates=_repeated(row_keys(hashes, np.arange(given.n_views, dtype=np.uint64))),
         without_view=len(without),
         first_without_view=_sample(given, int(without[0])) if len(without) else None,
@@ -286,8 +285,8 @@ def _describe(given: Views, measured: list[Measured], v: int) -> ViewInspection:
     n_present = int(found.present.sum())
     column = _namer(given, found, v)
 
-    def cell(place: tuple[int, int] | None) -> tuple[int | str, int | str] | None:
-        return None if place is None else (_sample(given, place[0]), column(place[1]))
+    def cell(position: tuple[int, int] | None) -> tuple[int | str, int | str] | None:
+        return None if position is None else (_sample(given, position[0]), column(position[1]))
 
     return ViewInspection(
         name=given.names[v],
@@ -310,11 +309,11 @@ def _describe(given: Views, measured: list[Measured], v: int) -> ViewInspection:
         infinite_cells=found.n_infinite,
         first_infinite_cell=cell(found.first_infinite),
         constant_columns=len(constant),
-        first_constant=tuple(map(column, constant[:_NAMED].tolist())),
+        first_constant=tuple(map(column, constant[:_MAX_NAMED].tolist())),
         non_numeric_columns=len(found.not_numbers),
-        first_non_numeric=tuple(found.not_numbers[:_NAMED]),
+        first_non_numeric=tuple(found.not_numbers[:_MAX_NAMED]),
         counter_columns=len(counters),
-        first_counters=tuple(map(column, counters[:_NAMED])),
+        first_counters=tuple(map(column, counters[:_MAX_NAMED])),
         zero_rows=found.n_zero_rows,
         duplicate_rows=_repeated(found.hashes[found.present]),
         is_constant=found.n_columns > 0 and len(constant) == found.n_columns,
@@ -327,7 +326,7 @@ def _sample(given: Views, row: int) -> int | str:
 
 
 def _namer(given: Views, found: Measured, v: int) -> Callable[[int], int | str]:
-    """A function from the number of a column, counted among the numeric ones, to its name if it has one."""
+    """Return a function from the number of a numeric column to its name, or to the number if it has none."""
     names = None if given.feature_names is None else given.feature_names[v]
     if names is None:
         return int
@@ -345,7 +344,7 @@ def _repeated(keys: np.ndarray) -> int:
 
 
 def _repeated_ids(ids: np.ndarray | None) -> list[str]:
-    """Ids that an earlier sample has, once for every time."""
+    """Return the ids that an earlier sample has, once for each repetition."""
     if ids is None:
         return []
     texts = np.asarray(ids).astype(str)
@@ -354,7 +353,7 @@ def _repeated_ids(ids: np.ndarray | None) -> list[str]:
     return texts[again].tolist()
 
 
-def _look_at_labels(labels: np.ndarray | None) -> LabelInspection | None:
+def _describe_labels(labels: np.ndarray | None) -> LabelInspection | None:
     codes = known_codes(labels)
     if labels is None or codes is None:
         return None

@@ -10,7 +10,7 @@ from rich.text import Text
 from manyview._utils.text import duration, printable
 from manyview.cli._cells import candidate_pieces, new_table, reading_lines, words
 from manyview.metrics import SCORE_TITLES
-from manyview.report._data import not_settled, scored_samples
+from manyview.report.documents import not_settled, scored_samples
 
 _MOST_CLUSTERS = 20
 _MOST_VIEWS = 8

@@ -6,9 +6,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from manyview.audit.result import QUESTIONS, short_answer
 from manyview.cli._cells import Json, new_table, reading_lines, words
-from manyview.report._audit_words import QUESTIONS, short_answer
-from manyview.report._data import scored_samples
+from manyview.report.documents import scored_samples
 
 
 def audit_pieces(document: Json) -> list[RenderableType]:

@@ -9,8 +9,8 @@ from manyview._utils.text import duration
 from manyview.cli._cells import Json, candidate_pieces, new_table, reading_lines, reasons, words
 from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORE_TITLES
-from manyview.report._data import scored_samples
 from manyview.report._page import memory
+from manyview.report.documents import scored_samples
 
 SCORE_ORDER = ("acc", "nmi", "ari", "purity", "f_score", "precision", "recall")
 """Which scores come first where there is no room for all."""

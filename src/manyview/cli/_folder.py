@@ -36,7 +36,7 @@ def write_answer(folder: Path, model: Any, views: Views, result: dict[str, Any],
     views : Views
         With the ids of the samples, if they have some.
     result : dict
-        As :func:`manyview.report.result.describe_result` gives it.
+        As :func:`manyview.report.documents.describe_result` gives it.
     page : str or None
         The report, if one is wanted.
 

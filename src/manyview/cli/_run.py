@@ -96,7 +96,7 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
         say(f"warning: {text}")
 
     with _timed(timings, "report"):
-        from manyview.report.result import describe_result
+        from manyview.report.documents import describe_result
 
         result = describe_result(
             model,

@@ -46,7 +46,7 @@ def audit(
 
     That an answer does not hold is a finding, not an error: the exit code is 0 then, too, unless --fail is given.
     """
-    from manyview.audit.views import why_none_can_go
+    from manyview.audit.stability import why_none_can_go
     from manyview.cli._progress import fit_progress
     from manyview.report.audit import describe_audit, render
     from manyview.views import check_views

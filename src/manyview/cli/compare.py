@@ -64,8 +64,7 @@ def compare(
     from manyview.experiments._compare_csv import labels_csv, runs_csv
     from manyview.experiments.compare import compare_results, comparison_spec
     from manyview.experiments.summary import distinct_runs
-    from manyview.report._data import describe_data
-    from manyview.report.result import describe_suggestion
+    from manyview.report.documents import describe_data, describe_suggestion
     from manyview.views import check_views
 
     wanted = parse_n_clusters(clusters, may_choose=True)

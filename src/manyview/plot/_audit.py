@@ -1,4 +1,4 @@
-"""What an audit has found."""
+"""Figure of an audit: the agreement of its runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def audit(result: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw how far the clusters of each run of an audit agree with those of the first.
+    """Draw the agreement of each run of an audit with the reference.
 
     Parameters
     ----------

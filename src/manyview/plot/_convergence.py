@@ -1,4 +1,4 @@
-"""How a fit has come to its end."""
+"""Figure of convergence: the records of a fit over its passes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from manyview.plot._shared import axes_or_new, colours, fitted_attribute, legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_TICKS = 10
+_MAX_TICKS = 10
 
 
 def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw what the method has recorded from pass to pass in ``history_``.
+    """Draw the records of a fit, ``history_``, over its passes.
 
     Parameters
     ----------
     model : fitted estimator
         With ``history_``.
     keys : str or sequence of str, optional
-        What to draw of it. None draws the objective; for GraphEnsemble, ``agreement`` and ``stability`` against the
+        Records to draw. None draws the objective; for GraphEnsemble, ``agreement`` and ``stability`` against the
         number of members; for CoTrainingSpectral and SNF, which have no objective, ``subspace_change`` and
         ``relative_change``; for ConcatKMeans and ConcatSpectral, ``start_objective`` against the number of the start.
-        Of an array with a value for each view, every view becomes a line.
+        An array with a value for each view becomes a line for each.
     ax : Axes, optional
         Where to draw; a new figure if None.
 
@@ -49,7 +49,9 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
     history = fitted_attribute(model, "history_")
     name = type(model).__name__
     if is_by_view(history):
-        raise PlotError(f"{name} solves each view once: history_ is by view and not by pass, so nothing converges.")
+        raise PlotError(
+            f"{name} solves each view once: history_ is by view and not by pass, so there is no convergence to draw."
+        )
     passes, unit = steps(history, fitted_attribute(model, "n_iter_"))
     if len(passes) == 0:
         raise PlotError(f"{name} made no pass (n_iter_=0), so history_ is empty: nothing to draw.")
@@ -62,7 +64,7 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
     ax = axes_or_new(ax)
     for colour, (label, values) in zip(colours(len(lines)), lines.items(), strict=True):
         ax.plot(passes, values, marker="o" if len(passes) <= 30 else "", color=colour, label=label, clip_on=False)
-    if len(passes) <= _MOST_TICKS:
+    if len(passes) <= _MAX_TICKS:
         ax.set_xticks(passes)
     else:
         ax.xaxis.set_major_locator(matplotlib_module("ticker").MaxNLocator(integer=True))
@@ -80,7 +82,7 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
 
 
 def _lines(model: Any, history: Mapping[str, np.ndarray], key: str, n_steps: int, prefix: str) -> dict[str, np.ndarray]:
-    """What to draw of one array: a line, or one for each view."""
+    """Return the lines of one array by name: one, or one for each view."""
     if key not in history:
         raise PlotError(f"keys: history_ of {type(model).__name__} has no {key!r}; it has {', '.join(history)}.")
     values = np.asarray(history[key])

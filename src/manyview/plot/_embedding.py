@@ -1,4 +1,4 @@
-"""The samples as points in the plane."""
+"""Figure of the embedding: samples as points in the plane."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from manyview.plot._shared import axes_or_new, clusters, colours, fitted_attribu
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# How much of its colour a sample keeps that nothing speaks for.
-_PALEST = 0.15
-# Names of more clusters than this would cover the points.
-_MOST_NAMES = 30
+_MIN_STRENGTH = 0.15  # of the colour of a sample whose confidence is 0
+_MAX_NAMES = 30  # names of more clusters would cover the points
 
 
 def embedding(
@@ -37,15 +35,15 @@ def embedding(
         With ``embedding_``.
     projection : "auto", "pca", "circle" or pair of int, default="auto"
         "pca" draws the first two principal components of ``embedding_``. "circle" is the linear projection that brings
-        the means of three or more clusters as near as possible to equal distances on a circle; it shows all clusters
-        where the components are equally important, as they are in spectral embeddings, and is what "auto" takes if
-        there are three or more. A pair draws two columns.
+        the means of three or more clusters as near as possible to equal distances on a circle. It shows all clusters
+        where the components are equally important, as in spectral embeddings. "auto" takes "circle" for three or
+        more clusters, else "pca". A pair draws two columns.
     labels : array-like of shape (n_samples,), optional
-        What to colour by, instead of the model's clusters; numbers or names.
+        Labels to colour by, instead of the model's clusters; numbers or names.
     max_points : int, default=5000
-        Of more samples, that many are drawn by lot; the title tells how many.
+        Maximum number of points. Of more samples, a random sample is drawn; the title has both numbers.
     random_state : int, RandomState or None, default=0
-        For the lot.
+        Random seed of that sample.
     ax : Axes, optional
         Where to draw; a new figure if None.
 
@@ -71,8 +69,8 @@ def embedding(
     shown = np.arange(len(points))
     if len(points) > max_points:
         shown = check_random_state(random_state).choice(len(points), max_points, replace=False)
-    strength = np.ones(len(shown)) if confidence is None else _PALEST + (1 - _PALEST) * confidence[shown]
-    shown, strength = shown[np.argsort(strength)], np.sort(strength)  # the sure ones on top
+    strength = np.ones(len(shown)) if confidence is None else _MIN_STRENGTH + (1 - _MIN_STRENGTH) * confidence[shown]
+    shown, strength = shown[np.argsort(strength)], np.sort(strength)  # those with high confidence on top
     rgb = colours(len(names))[codes[shown]]
 
     ax = axes_or_new(ax)
@@ -89,7 +87,7 @@ def embedding(
 def _project(
     coordinates: np.ndarray, codes: np.ndarray, projection: str | tuple[int, int]
 ) -> tuple[np.ndarray, list[str]]:
-    """Points in the plane, and what its two axes are."""
+    """Return the points, and the labels of the two axes."""
     if not isinstance(projection, str):
         return _columns(coordinates, projection)
     if projection == "auto":
@@ -103,7 +101,7 @@ def _project(
 
 def _principal(coordinates: np.ndarray) -> tuple[np.ndarray, list[str]]:
     if coordinates.shape[1] < 2:
-        raise PlotError(f"embedding_ has {coordinates.shape[1]} column(s); two are needed for a picture.")
+        raise PlotError(f"embedding_ has {coordinates.shape[1]} column(s); a figure needs two.")
     points, shares = principal(coordinates)
     return points, [f"component {i + 1} ({share:.0%} of the variance)" for i, share in enumerate(shares)]
 
@@ -124,9 +122,9 @@ def _columns(coordinates: np.ndarray, columns: tuple[int, int]) -> tuple[np.ndar
 
 
 def _write_names(ax: Axes, points: np.ndarray, codes: np.ndarray, names: list[str]) -> None:
-    """The names of the largest clusters, each above the middle of its samples."""
+    """Write the names of the largest clusters, each above the middle of its samples."""
     halo = [matplotlib_module("patheffects").withStroke(linewidth=3, foreground="white")]
-    for code in np.argsort(-np.bincount(codes), kind="stable")[:_MOST_NAMES]:
+    for code in np.argsort(-np.bincount(codes), kind="stable")[:_MAX_NAMES]:
         x, y = np.median(points[codes == code], axis=0)
         ax.annotate(
             names[code], (x, y), (0, 4), textcoords="offset points", ha="center", fontweight="bold", path_effects=halo

@@ -1,4 +1,4 @@
-"""The learned graph, ordered by cluster."""
+"""Figure of the learned graph, ordered by cluster."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _GRAPHS = ("consensus_graph_", "learned_graph_")
-# Names whose lines are nearer to each other than this share of an axis would overlap.
-_LEAST_GAP = 0.04
-_LONGEST_LEVEL_NAME = 3
+_MIN_GAP = 0.04  # between names, as a share of the axis; closer ones would overlap
+_MAX_HORIZONTAL_NAME = 3  # letters; longer names are written upright
 
 
 def graph(
@@ -31,8 +30,8 @@ def graph(
 ) -> Axes:
     """Draw the learned graph as an image, with samples and anchors ordered by cluster.
 
-    Clusters that the graph keeps apart are blocks; weight outside the blocks runs between clusters. Large graphs are
-    added up in square pieces, so memory follows the number of edges and not n·m.
+    Clusters that the graph separates are blocks; weight outside the blocks is between clusters. In large graphs each
+    pixel is the sum over a block of entries, so memory grows with the number of edges and not with n·m.
 
     Parameters
     ----------
@@ -41,9 +40,9 @@ def graph(
     attribute : str, optional
         Another graph of the model, such as ``"component_graph_"`` of TBGL and SFMC.
     labels : array-like of shape (n_samples,), optional
-        What to order by, instead of the model's clusters; numbers or names.
+        Labels to order by, instead of the model's clusters; numbers or names.
     max_pixels : int, default=500
-        Most rows and columns of the image.
+        Maximum number of rows and columns of the image.
     ax : Axes, optional
         Where to draw; a new figure if None.
 
@@ -74,7 +73,7 @@ def graph(
     among_samples = edges.shape[0] == edges.shape[1] and not hasattr(model, "anchor_indices_")
     columns = rows if among_samples else strongest_group(edges, rows, len(names))
     row_sizes = np.bincount(rows, minlength=len(names))
-    column_sizes = np.bincount(columns, minlength=len(names))[: len(names)]  # without anchors that no edge leads to
+    column_sizes = np.bincount(columns, minlength=len(names))[: len(names)]  # without anchors that have no edge
     shape = (int(row_sizes.sum()), int(column_sizes.sum()))
     image, steps = binned(places(rows)[edges.row], places(columns)[edges.col], edges.data, shape, max_pixels)
 
@@ -88,9 +87,9 @@ def graph(
     ax.hlines(np.cumsum(row_sizes)[:-1], 0, shape[1], color="0.5", linewidth=width)
     ax.vlines(np.cumsum(column_sizes)[:-1], 0, shape[0], color="0.5", linewidth=width)
     longest = max(map(len, names))
-    upright = longest > _LONGEST_LEVEL_NAME
-    _name_clusters(ax.yaxis, row_sizes, names, _LEAST_GAP)
-    _name_clusters(ax.xaxis, column_sizes, names, _LEAST_GAP * (1 if upright else (1 + longest) / 2))
+    upright = longest > _MAX_HORIZONTAL_NAME
+    _name_clusters(ax.yaxis, row_sizes, names, _MIN_GAP)
+    _name_clusters(ax.xaxis, column_sizes, names, _MIN_GAP * (1 if upright else (1 + longest) / 2))
     ax.tick_params(axis="x", labelrotation=90 if upright else 0)
     kind = "samples" if among_samples else "anchors"
     ax.set(xlabel=f"{kind}, by cluster", ylabel="samples, by cluster")
@@ -104,11 +103,11 @@ def graph(
     return ax
 
 
-def _name_clusters(axis: Axis, sizes: np.ndarray, names: list[str], least_gap: float) -> None:
-    """The name of each cluster in its middle, except where it would cover the one before."""
+def _name_clusters(axis: Axis, sizes: np.ndarray, names: list[str], min_gap: float) -> None:
+    """Write the name of each cluster in its middle, except where it would overlap with the one before."""
     middles = np.cumsum(sizes) - sizes / 2
     kept: list[int] = []
     for k in np.flatnonzero(sizes):
-        if not kept or middles[k] - middles[kept[-1]] >= least_gap * sizes.sum():
+        if not kept or middles[k] - middles[kept[-1]] >= min_gap * sizes.sum():
             kept.append(int(k))
     axis.set_ticks(middles[kept], [names[k] for k in kept])

@@ -1,4 +1,4 @@
-"""Scores of each number of clusters."""
+"""Figure of the scores of each number of clusters."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def n_clusters(result: Any, *, keys: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the scores of each number of clusters, and mark the number that is suggested.
+    """Draw the scores of each number of clusters, and mark the suggested number.
 
     Parameters
     ----------
     result : result of ``suggest_n_clusters``
         With ``n_clusters``, ``sure``, ``candidates`` and ``curve``, a dict with ``"n_clusters"`` and arrays of scores.
     keys : sequence of str, optional
-        The scores to draw; all but those of the reference if None. One is drawn as it is. Several have different
-        units, so each is drawn as a share of its highest value, which the legend tells.
+        The scores to draw; all but those of the reference if None. A single score is drawn as it is. Several scores
+        have different units, so each is drawn as a share of its highest value, which is in the legend.
     ax : Axes, optional
         Where to draw; a new figure if None.
 

@@ -1,4 +1,4 @@
-"""What all figures share: axes, attributes and clusters of fitted models, colours, bars."""
+"""Helpers of all figures: axes, attributes and clusters of fitted models, colours, bars."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _GOLDEN_RATIO = 0.618034
 
 
 def matplotlib_module(name: str) -> ModuleType:
-    """A module of matplotlib, such as "ticker"; an error says how to install matplotlib."""
+    """Import a module of matplotlib, such as "ticker"; an error says how to install matplotlib."""
     return require(f"matplotlib.{name}", extra="plot", purpose="Drawing")
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """The given axes, or those of a new pyplot figure; without a frame at the top and on the right."""
+    """Return the given axes, or those of a new pyplot figure, without the top and right spines."""
     if ax is None:
         ax = matplotlib_module("pyplot").subplots(layout="constrained")[1]
     ax.spines[["top", "right"]].set_visible(False)
@@ -34,7 +34,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def fitted_attribute(model: Any, *names: str) -> Any:
-    """The first of these attributes that the fitted model has."""
+    """Return the first of these attributes that the fitted model has."""
     check_is_fitted(model, "labels_", msg="This %(name)s is not fitted yet: call fit(views) before drawing it.")
     for name in names:
         if hasattr(model, name):
@@ -44,12 +44,12 @@ def fitted_attribute(model: Any, *names: str) -> Any:
 
 
 def _methods_with(attribute: str) -> list[str]:
-    """Names of the methods whose documentation lists the attribute."""
+    """Return the names of the methods whose documentation lists the attribute."""
     return [m.name for m in available_methods() if f"    {attribute} : " in (m.estimator.__doc__ or "")]
 
 
 def result_fields(result: Any, source: str, *names: str) -> tuple[Any, ...]:
-    """These fields of the result of a study; ``source`` is where one gets it."""
+    """Return fields of a result; ``source`` is the function that makes such results, for the error."""
     missing = [name for name in names if not hasattr(result, name)]
     if missing:
         raise PlotError(f"expected the result of {source}, got {type(result).__name__} without {', '.join(missing)}.")
@@ -57,7 +57,7 @@ def result_fields(result: Any, source: str, *names: str) -> tuple[Any, ...]:
 
 
 def clusters(model: Any, labels: Any) -> tuple[list[str], np.ndarray]:
-    """Names of the clusters, and the number of each sample's; ``labels`` instead of the model's own, if given."""
+    """Return the names of the clusters and the cluster index of each sample, of ``labels`` if given, else the model."""
     own = fitted_attribute(model, "labels_")
     labels = own if labels is None else np.asarray(labels)
     if labels.shape != own.shape:
@@ -67,7 +67,7 @@ def clusters(model: Any, labels: Any) -> tuple[list[str], np.ndarray]:
 
 
 def colours(n: int) -> np.ndarray:
-    """RGB colours of ``n`` things, one row each; of more than ten, neighbours in the list are far apart in colour."""
+    """Return ``n`` RGB colours, one row each; of more than ten, consecutive ones differ strongly."""
     if n <= len(TEN_COLOURS):
         return matplotlib_module("colors").to_rgba_array(TEN_COLOURS[:n])[:, :3]
     viridis = require("matplotlib", extra="plot", purpose="Drawing").colormaps["viridis"]
@@ -75,16 +75,16 @@ def colours(n: int) -> np.ndarray:
 
 
 def horizontal_bars(ax: Axes, names: Sequence[str], values: np.ndarray) -> None:
-    """A bar with its value for each name, the first on top."""
+    """Draw a bar with its value for each name, the first on top."""
     ax.barh(range(len(names)), values, color=TEN_COLOURS[0])
     for i, value in enumerate(values):
-        ax.text(max(value, 0), i, f" {value:.3f}", va="center")  # to the left of 0 are the names
+        ax.text(max(value, 0), i, f" {value:.3f}", va="center")  # names are to the left of 0
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
 
 
 def legend_on_top(ax: Axes) -> None:
-    """A legend above the lines, in room that is made for it."""
+    """Put a legend above the lines, and extend the axis to make room for it."""
     labels = ax.get_legend_handles_labels()[1]
     n_columns = 2 if max(map(len, labels)) > 15 else 3
     n_rows = -(-len(labels) // n_columns)
@@ -94,5 +94,5 @@ def legend_on_top(ax: Axes) -> None:
 
 
 def share_limits(values: Any) -> tuple[float, float]:
-    """Limits of an axis for scores: 0 to 1, from lower where a score such as ARI is negative."""
+    """Return the limits of an axis for scores: 0 to 1, or from the lowest value if a score such as ARI is negative."""
     return float(np.nanmin([0.0, *np.ravel(values)])), 1.0

@@ -1,4 +1,4 @@
-"""Scores over the values of one parameter or two."""
+"""Figure of scores over the values of one parameter or two."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from manyview.plot._shared import axes_or_new, colours, share_limits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Scores of every setting: a tuple with a value for each parameter, and one score or several repeats.
+# Scores by setting: from a tuple with a value for each parameter to one score, or several repeats.
 Table = dict[tuple[Any, ...], np.ndarray]
-# Of larger heat maps the numbers could not be read.
-_MOST_CELLS_WITH_NUMBERS = 100
-_MOST_TICKS = 15
+_MAX_CELLS_WITH_NUMBERS = 100  # numbers in larger heat maps would be too small to read
+_MAX_TICKS = 15
 
 
 def sweep(
@@ -46,8 +45,8 @@ def sweep(
         A score for each value, of shape (n_values,), or several, of shape (n_values, n_repeats). For two parameters one
         axis more at the front. Not for mappings.
     order : str
-        In which order the rows were when the scores were measured, such as ``"rows shuffled"`` or
-        ``"rows in file order"``. The score of a method that depends on it says nothing without.
+        Order of the rows when the scores were measured, such as ``"rows shuffled"`` or ``"rows in file order"``.
+        Scores of methods that depend on row order cannot be judged without it.
     score : str, default="ACC"
         Name of the score. In ``cv_results_`` of several scores, the one to draw.
     ax : Axes, optional
@@ -106,7 +105,7 @@ def _draw_heat_map(ax: Axes, table: Table, label: str) -> None:
     _ticks(ax.yaxis, down)
     _ticks(ax.xaxis, right)
     ax.figure.colorbar(image, ax=ax, label=label)
-    if means.size <= _MOST_CELLS_WITH_NUMBERS:
+    if means.size <= _MAX_CELLS_WITH_NUMBERS:
         middle = (np.nanmin(means) + np.nanmax(means)) / 2
         for (i, j), value in np.ndenumerate(means):
             if not np.isnan(value):
@@ -114,7 +113,7 @@ def _draw_heat_map(ax: Axes, table: Table, label: str) -> None:
 
 
 def _ticks(axis: Any, values: Sequence[Any]) -> None:
-    step = -(-len(values) // _MOST_TICKS)
+    step = -(-len(values) // _MAX_TICKS)
     axis.set_ticks(range(0, len(values), step), [str(value) for value in values[::step]])
 
 
@@ -127,7 +126,7 @@ def _repeats(table: Table) -> str:
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
-    """Each value once; sorted if all are numbers, otherwise as they come."""
+    """Return each value once, sorted if all are numbers, otherwise in order of occurrence."""
     once = list(dict.fromkeys(values))
     return sorted(once) if all(isinstance(value, Real) for value in once) else once
 
@@ -151,13 +150,13 @@ def _table(parameters: tuple[str, ...], values: Any, scores: Any, score: str) ->
             f"{' and '.join(parameters)}; got {scores.shape}."
         )
     return {
-        tuple(one[i] for one, i in zip(lists, place, strict=True)): np.atleast_1d(scores[place])
-        for place in np.ndindex(shape)
+        tuple(one[i] for one, i in zip(lists, index, strict=True)): np.atleast_1d(scores[index])
+        for index in np.ndindex(shape)
     }
 
 
 def _from_search(parameters: tuple[str, ...], results: Mapping[str, Any], score: str) -> Table:
-    """The scores of all splits, by the values of the parameters."""
+    """Return the scores of all splits by the values of the parameters."""
     for name in parameters:
         if f"param_{name}" not in results:
             known = ", ".join(key.removeprefix("param_") for key in results if key.startswith("param_"))

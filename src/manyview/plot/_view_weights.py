@@ -1,4 +1,4 @@
-"""How much each view counts."""
+"""Figure of the view weights."""
 
 from __future__ import annotations
 

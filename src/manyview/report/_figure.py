@@ -1,28 +1,35 @@
-"""What figures are made of: plain dicts that plotly.js reads, in the style of the page.
+"""Building blocks of figures: dicts for plotly.js in the style of the page, and matrices as PNG images.
 
 Colours are CSS variables of the page, such as ``var(--ink)``, so that figures follow its light and dark style; the
-script of the page puts their values in. Names are escaped, because plotly.js reads a little HTML in every text.
+script of the page inserts their values. Names are escaped, because plotly.js interprets some HTML in every text.
 """
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from manyview._utils.drawing import TEN_COLOURS
 
 plain = partial(escape, quote=False)
-"""Text as plotly.js must get it to show it as it is; it does not know how quotes are escaped."""
+"""Escape a text for plotly.js, which does not know how quotes are escaped."""
 
 _SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down", "hexagon")
 _FEW_TICKS, _SOME_TICKS, _MANY_TICKS = (1,), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8)
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_WITH_PALETTE = 3
 
 
 class Figure(NamedTuple):
-    """What plotly.js draws, and what a reader who does not see it is told."""
+    """What plotly.js draws, and a description in words for screen readers."""
 
     data: list[dict[str, Any]]
     layout: dict[str, Any]
@@ -32,7 +39,7 @@ class Figure(NamedTuple):
 def figure(
     data: list[dict[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any], description: str, **layout: Any
 ) -> Figure:
-    """A figure in the style of the page.
+    """Make a figure in the style of the page.
 
     Parameters
     ----------
@@ -76,19 +83,19 @@ def series(
     y: Sequence[float],
     *,
     name: str | None = None,
-    told: Sequence[str] | None = None,
+    hover: Sequence[str] | None = None,
     mode: str = "lines",
     **style: Any,
 ) -> dict[str, Any]:
-    r"""Points or a line.
+    r"""Make a series of points or a line.
 
     Parameters
     ----------
     x, y : list of float
     name : str, optional
         For the legend; there is no entry without it.
-    told : list of str, optional
-        What is shown when one points at it, several lines apart by newlines; nothing without it.
+    hover : list of str, optional
+        Text of each point that is shown under the mouse pointer, lines separated by newlines; none without it.
     mode : {"lines", "markers", "lines+markers"}, default="lines"
     **style
         More of plotly's scatter, such as ``line``.
@@ -99,29 +106,33 @@ def series(
 
     Examples
     --------
-    >>> series([1], [2], name="a < b", told=["one\ntwo"])["name"]
+    >>> series([1], [2], name="a < b", hover=["one\ntwo"])["name"]
     'a &lt; b'
     """
     legend = {"showlegend": False} if name is None else {"name": plain(name)}
-    texts = None if told is None else [plain(text).replace("\n", "<br>") for text in told]
-    hover = {"hoverinfo": "skip"} if texts is None else {"hoverinfo": "text", "hovertext": texts}
-    return {"type": "scatter", "mode": mode, "x": list(x), "y": list(y)} | legend | hover | style
+    shown = {"hoverinfo": "skip"} if hover is None else hover_texts(hover)
+    return {"type": "scatter", "mode": mode, "x": list(x), "y": list(y)} | legend | shown | style
 
 
-def note(text: str, x: float, y: float, **place: Any) -> dict[str, Any]:
-    """Words in a figure, to the right of a point and above it."""
+def hover_texts(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the part of a trace with the texts that are shown under the mouse pointer."""
+    return {"hoverinfo": "text", "hovertext": [plain(text).replace("\n", "<br>") for text in texts]}
+
+
+def note(text: str, x: float, y: float, **style: Any) -> dict[str, Any]:
+    """Make an annotation, by default to the right of a point and above it."""
     start = {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "font": {"size": 12}}
-    return {"text": plain(text), "x": x, "y": y} | start | place
+    return {"text": plain(text), "x": x, "y": y} | start | style
 
 
-def marker(place: int, **style: Any) -> dict[str, Any]:
-    """A colour and symbol for one of many things; the first 90 differ from each other."""
-    colour = f"var(--colour-{place % len(TEN_COLOURS)})"
-    return {"color": colour, "symbol": _SYMBOLS[place % len(_SYMBOLS)]} | style
+def marker(index: int, **style: Any) -> dict[str, Any]:
+    """Return the colour and symbol of one of many things; the first 90 differ from each other."""
+    colour = f"var(--colour-{index % len(TEN_COLOURS)})"
+    return {"color": colour, "symbol": _SYMBOLS[index % len(_SYMBOLS)]} | style
 
 
 def logarithmic(values: Sequence[float], ticks: Sequence[float] | None = None) -> dict[str, Any]:
-    """A logarithmic axis around the values, with the given ticks or with round ones, fewer the longer it is.
+    """Make a logarithmic axis around the values, with the given ticks or with round ones, fewer on longer axes.
 
     Examples
     --------
@@ -153,3 +164,45 @@ def _axis(axis: Mapping[str, Any]) -> dict[str, Any]:
     }
     title = {"title": {"text": plain(axis["title"])}} if "title" in axis else {}
     return style | dict(axis) | title
+
+
+def picture_address(image: Sequence[Sequence[float]] | np.ndarray) -> str:
+    """Return a matrix of weights as the address of a PNG image: zero is transparent, the largest are black.
+
+    The image has one colour and all degrees of opacity, so it fits light pages, and dark ones when inverted.
+
+    Parameters
+    ----------
+    image : array-like of shape (rows, columns)
+        Weights; negative and missing ones count as zero.
+
+    Returns
+    -------
+    str
+        A ``data:`` address.
+
+    Examples
+    --------
+    >>> picture_address([[0, 1], [0.5, 0]])[:30]
+    'data:image/png;base64,iVBORw0K'
+    """
+    weights = np.nan_to_num(np.atleast_2d(np.asarray(image, dtype=np.float64))).clip(min=0)
+    largest = (
+        np.quantile(weights[weights > 0], 0.99) if weights.any() else 1.0
+    )  # so that a few strong edges do not hide the others
+    opacity = np.rint(255 * np.sqrt(np.minimum(weights / largest, 1))).astype(np.uint8)
+    height, width = opacity.shape
+    lines = np.column_stack([np.zeros(height, np.uint8), opacity])  # each line begins with its filter: none
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _PNG_WITH_PALETTE, 0, 0, 0)),
+        (b"PLTE", bytes(3 * 256)),
+        (b"tRNS", bytes(range(256))),
+        (b"IDAT", zlib.compress(lines.tobytes(), 9)),
+        (b"IEND", b""),
+    )
+    png = _PNG_SIGNATURE + b"".join(_chunk(name, data) for name, data in chunks)
+    return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def _chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

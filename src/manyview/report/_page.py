@@ -1,6 +1,6 @@
-"""The frame of every report: style, scripts and the words and numbers that all pages share.
+"""Rendering of all reports: the template environment, and how pages write numbers.
 
-A page is one file. Whatever comes from outside, such as names of views, is escaped by the templates.
+A page is one file. Texts from outside, such as names of views, are escaped by the templates.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from manyview._utils.drawing import TEN_COLOURS
 from manyview._utils.machine import gib
 from manyview._utils.text import cut, duration, shortened, without_commands
 from manyview._version import __version__
+from manyview.audit.result import question, short_answer
 from manyview.metrics import SCORE_TITLES
-from manyview.report._audit_words import question, short_answer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _NOTHING = "–"
-_LONGEST_TEXT = 20_000
+_MAX_TEXT = 20_000
 
 
 def render_page(template: str, **content: Any) -> str:
-    """An HTML page from one of the templates that extend ``base.html``.
+    """Render one of the templates that extend ``base.html`` as an HTML page.
 
     Parameters
     ----------
     template : str
-        Its file name.
+        File name of the template.
     **content
-        What the template asks for; one that asks for more is an error.
+        Variables of the template; it is an error if one that it uses is not given.
 
     Returns
     -------
@@ -74,20 +74,21 @@ def _templates() -> Environment:
         quote=quote,
         short=shortened,
         percent=percent,
+        question=question,
+        short_answer=short_answer,
     )
-    environment.filters.update(question=question, short_answer=short_answer)
     return environment
 
 
 def _shown(value: Any) -> Any:
-    """What templates show of a text from outside: control characters as escapes, and not without end."""
-    if type(value) is not str or (len(value) <= _LONGEST_TEXT and value.isprintable()):
+    """Shorten texts from outside, and escape their control characters."""
+    if type(value) is not str or (len(value) <= _MAX_TEXT and value.isprintable()):
         return value
-    return "\n".join(map(without_commands, cut(value, _LONGEST_TEXT).split("\n")))
+    return "\n".join(map(without_commands, cut(value, _MAX_TEXT).split("\n")))
 
 
 def number(value: float | None, digits: int = 3, sign: bool = False) -> str:
-    """A number for people, with a real minus; a dash if there is none.
+    """Format a number, with a typographic minus; a dash if there is none.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def number(value: float | None, digits: int = 3, sign: bool = False) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 as whole per cent, which are 0 or 100 only if nothing or all is meant.
+    """Format a share of 1 as whole per cent; 0 and 100 only where that is exact.
 
     Examples
     --------
@@ -116,17 +117,17 @@ def percent(share: float | None) -> str:
 
 
 def _duration(seconds: float | None) -> str:
-    """Return a time for people; a dash if there is none."""
+    """Format a time; a dash if there is none."""
     return _NOTHING if seconds is None else duration(seconds)
 
 
 def memory(size: float | None) -> str:
-    """A number of bytes for people."""
+    """Format a number of bytes; a dash if there is none."""
     return _NOTHING if size is None else gib(size)
 
 
 def p_value(value: float | None) -> str:
-    """A p-value for people: three digits, and none that pretend to be exact.
+    """Format a p-value with three digits, and small ones as a bound.
 
     Examples
     --------
@@ -137,5 +138,5 @@ def p_value(value: float | None) -> str:
 
 
 def score_name(name: str) -> str:
-    """What tables call a score."""
+    """Return the name of a score in tables."""
     return SCORE_TITLES.get(name, name)

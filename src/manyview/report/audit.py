@@ -1,4 +1,4 @@
-"""What the audits of one method say together: as plain values, in words, and as a page."""
+"""The report on the audits of one method: as plain values, and as a page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from manyview._utils.environment import cores, describe_environment
 from manyview._utils.text import plain
 from manyview.audit import AuditResult
-from manyview.report._audit_words import overall
-from manyview.report._data import describe_data, describe_method, title_end
+from manyview.audit.result import conclusion
 from manyview.report._page import render_page
+from manyview.report.documents import describe_data, describe_method, title_end
 from manyview.views import Views
 
 FORMAT = "manyview audit 1"
@@ -28,12 +28,12 @@ def describe_audit(
     reading: Mapping[str, Any] | None = None,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """Bring the audits of one method into one dict of plain values: the content of ``audit.json``.
+    """Combine the audits of one method in one dict of plain values: the content of ``audit.json``.
 
     Parameters
     ----------
     estimator : MultiViewClusterer
-        What was audited.
+        The estimator that was audited.
     views : Views
         What it was fitted on.
     audits : sequence of AuditResult
@@ -43,14 +43,14 @@ def describe_audit(
     files : iterable, default=()
         Where the views come from.
     reading : mapping, optional
-        How they were read, see :func:`manyview.report._data.describe_data`.
+        How they were read, see :func:`manyview.report.documents.describe_data`.
     command : str, optional
         What the user typed.
 
     Returns
     -------
     dict
-        ``audits`` has each result, ``overall`` whether all passed and what that means.
+        ``audits`` has each result, ``overall`` whether all passed and the conclusion in words.
 
     Examples
     --------
@@ -73,18 +73,18 @@ def describe_audit(
         "parameters": parameters,
         "audits": found,
         "skipped": dict(skipped or {}),
-        "overall": {"passed": all(audit["passed"] for audit in found), "text": overall(method["name"], found)},
+        "overall": {"passed": all(audit["passed"] for audit in found), "text": conclusion(method["name"], found)},
         "environment": describe_environment(parameters.get("n_jobs") or cores()),
     }
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """Make one HTML page from what :func:`describe_audit` gives.
+    """Render the result of :func:`describe_audit` as one HTML page.
 
     Returns
     -------
     str
-        A page that opens from disk and loads nothing from elsewhere.
+        A page that opens from disk and needs no network.
     """
     return render_page(
         "audit.html",

@@ -1,4 +1,4 @@
-"""The report on several methods side by side."""
+"""The report on a comparison of several methods on one dataset."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORES
-from manyview.report import figures
-from manyview.report._data import title_end
+from manyview.report import experiment_figures
 from manyview.report._figure import Figure, figure, plain, series
 from manyview.report._page import number, render_page, score_name
+from manyview.report.documents import title_end
 
 
 def render(comparison: Mapping[str, Any]) -> str:
-    """One HTML page from a comparison.
+    """Render a comparison as one HTML page.
 
     Parameters
     ----------
     comparison : dict
         As :func:`manyview.experiments.compare.compare_results` gives it, with ``data``
-        (:func:`manyview.report._data.describe_data`), ``command``, ``created`` and ``runs`` of the store.
+        (:func:`manyview.report.documents.describe_data`), ``command``, ``created`` and ``runs`` of the store.
 
     Returns
     -------
     str
-        A page that opens from disk and loads nothing from elsewhere.
+        A page that opens from disk and needs no network.
     """
     methods = comparison["methods"]
     done = [method for method in methods if method["runs_done"]]
@@ -48,7 +48,7 @@ def render(comparison: Mapping[str, Any]) -> str:
 
 
 def runs_figure(methods: Sequence[Mapping[str, Any]], score: str) -> Figure:
-    """Every run of every method: a score of each seed as a dot, and the mean as a bar across.
+    """Draw every run of every method: the score of each seed as a dot, and the mean as a stroke.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def runs_figure(methods: Sequence[Mapping[str, Any]], score: str) -> Figure:
             series(
                 [value for value, _, _ in points],
                 [row for _, row, _ in points],
-                told=[text for _, _, text in points],
+                hover=[text for _, _, text in points],
                 mode="markers",
                 marker={"color": "var(--shuffled)", "size": 10, "opacity": 0.55},
             ),
             series(
                 means,
                 rows,
-                told=[f"{text} on average" for text in summary],
+                hover=[f"{text} on average" for text in summary],
                 mode="markers",
                 marker={"symbol": "line-ns-open", "size": 18, "color": "var(--ink)", "line": {"width": 2}},
             ),
@@ -116,13 +116,13 @@ def _title(score: str) -> str:
 
 
 def _best(methods: Sequence[Mapping[str, Any]], score: str) -> list[str]:
-    """Names of those that look best in a table of three decimals."""
+    """Return the names of the best methods, equal to three decimals as tables show them."""
     means = {method["name"]: round(method["scores"][score]["mean"], 3) for method in methods}
     return [name for name, mean in means.items() if mean == max(means.values())]
 
 
 def _winners(comparison: Mapping[str, Any], done: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of the best by what the methods are ordered by."""
+    """Return the names of the best methods by the criterion that orders them."""
     if not done:
         return []
     criterion = comparison["criterion"]
@@ -133,7 +133,7 @@ def _winners(comparison: Mapping[str, Any], done: Sequence[Mapping[str, Any]]) -
 
 
 def _headline(comparison: Mapping[str, Any], done: Sequence[Mapping[str, Any]]) -> str:
-    """What follows the names of the best: with what they are best."""
+    """Return the sentence that follows the names of the best methods."""
     if not done:
         return "No method ended with clusters."
     first, alone = done[0], len(done) == 1
@@ -158,4 +158,4 @@ def _cost(comparison: Mapping[str, Any], done: Sequence[Mapping[str, Any]]) -> F
         }
         for method in done
     ]
-    return figures.cost(points, [method["name"] for method in comparison["methods"]])
+    return experiment_figures.cost(points, [method["name"] for method in comparison["methods"]])

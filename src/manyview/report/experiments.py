@@ -1,4 +1,4 @@
-"""The report on experiments: what was published, what file order gives, and what holds on shuffled rows."""
+"""The report on experiments: published results, results in file order, and results on shuffled rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, columns_of, verdict
-from manyview.report import figures
-from manyview.report._figure import Figure
+from manyview.report import experiment_figures as figures
+from manyview.report._figure import Figure, picture_address
 from manyview.report._page import render_page
-from manyview.report._picture import picture_address
 
 _MEASURED = ("file-order", "shuffled")
 _ENDS = {
@@ -19,11 +18,11 @@ _ENDS = {
     "absent": "dataset not found",
     "part": "not all runs ended",
 }
-"""How fits ended that have no scores, as tables and as sentences call it."""
+"""Names of the outcomes of fits without scores."""
 
 
 def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
-    """One HTML page from the summary of an experiment.
+    """Render the summary of an experiment as one HTML page.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
     Returns
     -------
     str
-        A page that opens from disk and loads nothing from elsewhere.
+        A page that opens from disk and needs no network.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
 
 
 def _prepared(part: Mapping[str, Any], generated: set[str]) -> dict[str, Any]:
-    """A part with what its template shows."""
+    """Add to a part what its template shows."""
     return {**part, "shown": _PREPARATIONS[part["kind"]](part, generated)}
 
 
@@ -79,7 +78,7 @@ def _tables(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]
 
 
 def _table(table: Mapping[str, Any], scores: Sequence[str], generated: bool) -> dict[str, Any]:
-    """A table of one dataset: its columns, and for each score the lines with their marks."""
+    """Prepare the table of one dataset: its columns, and for each score the lines with their marks."""
     comparable = not (generated or table["stand_in_for"])
     columns = [column for column in columns_of(table) if column != "published" or comparable]
     return {
@@ -91,11 +90,11 @@ def _table(table: Mapping[str, Any], scores: Sequence[str], generated: bool) -> 
 
 
 def _glance(rows: Sequence[Mapping[str, Any]], score: str, columns: Sequence[str]) -> dict[str, Any]:
-    """For each row what shuffling changes, and where its values lie on a line from 0 (or the least value) to 1."""
+    """Return the change by shuffling of each row, and the positions of its values on a line from 0 (or less) to 1."""
     found = [{order: value for order in columns if (value := _value(row[order], score))} for row in rows]
     low = min([0.0, *(value["mean"] - (value["std"] or 0) for values in found for value in values.values())])
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         return round(100 * (min(value, 1.0) - low) / (1.0 - low), 2)
 
     lines = []
@@ -103,9 +102,9 @@ def _glance(rows: Sequence[Mapping[str, Any]], score: str, columns: Sequence[str
         marks = [
             {
                 "order": order,
-                "at": place(value["mean"]),
-                "first": place(value["mean"] - (value["std"] or 0)),
-                "last": place(value["mean"] + (value["std"] or 0)),
+                "at": position(value["mean"]),
+                "first": position(value["mean"] - (value["std"] or 0)),
+                "last": position(value["mean"] + (value["std"] or 0)),
             }
             for order, value in values.items()
         ]
@@ -116,12 +115,12 @@ def _glance(rows: Sequence[Mapping[str, Any]], score: str, columns: Sequence[str
 
 
 def _value(result: Mapping[str, Any] | None, score: str) -> Mapping[str, Any] | None:
-    """Mean and deviation of a score, if there is one."""
+    """Return mean and deviation of a score, if there is one."""
     return (result or {}).get("scores", {}).get(score)
 
 
 def _best_of_each(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """For each table the best rows of each column, by the first score of the part."""
+    """Yield for each table the best rows of each column, by the first score of the part."""
     for table in part["shown"]:
         score = part["scores"][0]
         rows = {row["name"]: row for row in table["rows"]}
@@ -134,7 +133,7 @@ def _best_of_each(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _sweep(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]]:
-    """For each score one figure for each dataset."""
+    """Draw a figure for each score and dataset."""
     by_dataset = _grouped(part["curves"], "dataset")
     return [
         {
@@ -150,7 +149,7 @@ def _sweep(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]]
 
 
 def _growth(part: Mapping[str, Any], generated: set[str]) -> list[Figure]:
-    """One figure for each axis."""
+    """Draw a figure for each axis."""
     methods = list(_grouped(part["growth"], "row"))
     return [
         figures.growth(lines, methods)
@@ -160,7 +159,7 @@ def _growth(part: Mapping[str, Any], generated: set[str]) -> list[Figure]:
 
 
 def _pictures(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]]:
-    """The pictures of one fit together."""
+    """Group the pictures of one fit."""
     return [
         {
             "dataset": dataset,
@@ -177,14 +176,14 @@ _PREPARATIONS = {"table": _tables, "sweep": _sweep, "growth": _growth, "graphs":
 
 
 def _costs(scatter: Sequence[Mapping[str, Any]]) -> list[tuple[str, Figure]]:
-    """Time and accuracy, a figure for each dataset."""
+    """Draw time and accuracy, a figure for each dataset."""
     scatter = [point for point in scatter if point["seconds"]]
     methods = list(_grouped(scatter, "row"))
     return [(dataset, figures.cost(points, methods)) for dataset, points in _grouped(scatter, "dataset").items()]
 
 
 def _audit_line(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the order audit, with its verdict and the dataset where shuffling changes most."""
+    """Add to a line of the order audit its verdict and the dataset where shuffling changes most."""
     most = max(line["datasets"], key=lambda dataset: abs(dataset["difference"]), default=None)
     return {**line, "verdict": verdict(line), "most": most}
 
@@ -195,12 +194,12 @@ def _is_unsure(line: Mapping[str, Any]) -> bool:
 
 
 def _by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names with the same reason together."""
+    """Group names by reason."""
     return {reason: [name for name in reasons if reasons[name] == reason] for reason in reasons.values()}
 
 
 def _not_run(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What ended without scores, lines with the same reason together."""
+    """List the fits without scores, grouped by reason."""
     fits: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for part in parts:
         for dataset, row, order, result in _outcomes(part):
@@ -220,7 +219,7 @@ def _not_run(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _outcomes(part: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any] | None]]:
-    """Dataset, row, order (or size) and result of all that we measured for a part."""
+    """Yield dataset, row, order (or size) and result of everything measured for a part."""
     for table in part.get("tables", ()):
         for row in table["rows"]:
             for order in _MEASURED:
@@ -236,7 +235,7 @@ def _outcomes(part: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[
 
 
 def _grouped(things: Sequence[Mapping[str, Any]], *names: str) -> dict[Any, list[Mapping[str, Any]]]:
-    """Things with the same values of these names together, in the order in which they first come."""
+    """Group dicts by the values of these keys, in order of first occurrence."""
     groups: dict[Any, list[Mapping[str, Any]]] = {}
     for thing in things:
         key = tuple(thing[name] for name in names)

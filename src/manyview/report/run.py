@@ -1,6 +1,6 @@
-"""The report on one clustering: the answer, and what one needs to judge it, as one page.
+"""The report on one clustering: the clusters and the evidence for them on one page.
 
-:func:`summarise` gathers everything in a plain dict, :func:`render` makes a page of it, and :func:`write_report` does
+:func:`summarise` collects everything in a plain dict, :func:`render` makes a page of it, and :func:`write_report` does
 both for a fitted model.
 """
 
@@ -13,33 +13,39 @@ from typing import Any
 
 import numpy as np
 
+from manyview._utils.drawing import AGREEMENTS, is_by_view, steps, usual_keys
 from manyview._utils.files import write_whole
 from manyview._utils.machine import one_thread
 from manyview._utils.text import shortened
-from manyview.report import _run_figures as figures
-from manyview.report._classes import Classes
-from manyview.report._data import not_settled
-from manyview.report._graphs import blocks, graph_images
+from manyview.report import run_figures as figures
+from manyview.report._clusters import Classes, list_samples
+from manyview.report._figure import picture_address
 from manyview.report._map import project
-from manyview.report._members import list_members
 from manyview.report._page import render_page
-from manyview.report._picture import picture_address
-from manyview.report._records import convergence_lines
-from manyview.report._votes import Shown, agreement_of_samples, agreement_of_view, cast_votes, choose_shown
-from manyview.report.result import describe_result
+from manyview.report._view_graphs import (
+    Shown,
+    agreement_of_samples,
+    agreement_of_view,
+    blocks,
+    cast_votes,
+    choose_shown,
+    graph_images,
+)
+from manyview.report.documents import describe_result, not_settled
 from manyview.views import Views, check_views
 
 _DIGITS = 4
-_MOST_IN_TABLE = 30
+_MAX_IN_TABLE = 30  # classes and clusters; more are drawn as a heat map
+_MAX_POINTS = 400  # of a line of convergence
 
 
-@one_thread()  # as in fit: the same bits with any number of cores; and problems this small need no threads
+@one_thread()  # reproducible with any number of cores, as in fit; and problems this small need no threads
 def summarise(
     model: Any, views: Views, result: Mapping[str, Any], *, audits: Iterable[Any] = (), random_state: int = 0
 ) -> dict[str, Any]:
-    """Gather all that the report on one clustering shows.
+    """Collect everything that the report on one clustering shows.
 
-    Of many samples, some thousand are drawn and looked at, so the time hardly depends on their number.
+    Of many samples, a random sample of 2,000 is used, so the time hardly depends on their number.
 
     Parameters
     ----------
@@ -49,25 +55,25 @@ def summarise(
     result : dict
         As ``describe_result`` gives it.
     audits : iterable of AuditResult, optional
-        What audits of this clustering have found.
+        Results of audits of this clustering.
     random_state : int, default=0
-        For the draw of samples that are shown.
+        Random seed for the choice of samples that are shown.
 
     Returns
     -------
     dict
-        Everything of ``result``, and ``map``, ``members``, ``graphs``, ``blocks``, ``views``, ``convergence``,
-        ``confusion``, ``audits`` and ``reproduce``: numbers, texts, lists and dicts only, ready for ``json.dumps``.
+        Everything of ``result``, and ``map``, ``cluster_samples``, ``graphs``, ``blocks``, ``views``,
+        ``convergence``, ``confusion``, ``audits`` and ``reproduce``: plain values, ready for ``json.dumps``.
 
     Examples
     --------
     >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.result import describe_result
+    >>> from manyview.report.documents import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> summary = summarise(model, views, describe_result(model, views))
-    >>> summary["map"]["n_shown"], [member["size"] for member in summary["members"]]
+    >>> summary["map"]["n_shown"], [cluster["size"] for cluster in summary["cluster_samples"]]
     (60, [20, 20, 20])
     """
     clusters = np.asarray(model.labels_)
@@ -84,7 +90,7 @@ def summarise(
         **result,
         "map": _map(model, views, shown, agreement_of_samples(votes, shown), classes)
         | {"id": [name(row) for row in shown.rows.tolist()]},
-        "members": list_members(clusters, name, confidence, classes),
+        "cluster_samples": list_samples(clusters, name, confidence, classes),
         "graphs": graph_images(model, shown, votes, names),
         "blocks": blocks(shown),
         "views": _views(model, names, views.n_features, [agreement_of_view(vote, shown) for vote in votes]),
@@ -123,7 +129,7 @@ def _map(model: Any, views: Views, shown: Shown, agreement: np.ndarray, classes:
         "cluster": shown.codes.tolist(),
         "confidence": None if confidence is None else _rounded(confidence[shown.rows]),
         "label": classes and [classes.name(code) for code in codes],
-        "label_place": classes and [classes.place_of(code) for code in codes],
+        "label_match": classes and [classes.match_of(code) for code in codes],
         "agreement": _rounded(agreement),
     }
 
@@ -133,8 +139,56 @@ def _rounded(values: np.ndarray) -> list[float | None]:
     return [value if known else None for value, known in zip(rounded.tolist(), np.isfinite(rounded), strict=True)]
 
 
+def convergence_lines(model: Any, names: list[str]) -> list[dict[str, Any]]:
+    """Return every record with a value for each step, the usual ones first.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``history_`` and ``n_iter_``.
+    names : list of str
+        Of the views; a record with a value for each view becomes a line for each.
+
+    Returns
+    -------
+    list of dict
+        With ``group`` (lines of one figure), ``name``, ``unit`` (of the steps), ``x`` and ``y``.
+    """
+    history = getattr(model, "history_", {})
+    if not history or is_by_view(history):
+        return []
+    numbers, unit = steps(history, getattr(model, "n_iter_", 0))
+    kept = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _MAX_POINTS)).round().astype(np.int64))
+    usual = usual_keys(history)
+    lines = []
+    for key in [*usual, *(key for key in history if key not in (*usual, "n_members"))]:
+        values = np.asarray(history[key])
+        if values.ndim == 0 or len(values) != len(numbers) or len(numbers) == 0 or values.dtype.kind not in "biuf":
+            continue
+        words = key.replace("_", " ")
+        group = "agreement of the labels" if key in AGREEMENTS else words
+        if values.ndim == 1:
+            columns = {words: values}
+        elif values.ndim == 2 and values.shape[1] == len(names):
+            columns = dict(zip(names, values.T, strict=True))
+        else:
+            continue
+        x = numbers[kept].tolist()
+        lines += [
+            {
+                "group": group,
+                "name": name,
+                "unit": unit,
+                "x": x,
+                "y": [float(value) if np.isfinite(value) else None for value in column[kept]],
+            }
+            for name, column in columns.items()
+        ]
+    return lines
+
+
 def _python(model: Any, result: Mapping[str, Any]) -> str:
-    """A program that fits the same model to the same data; only parameters that are not the default are named."""
+    """Return a program that fits the same model to the same data; defaults are left out."""
     name = result["method"]["name"]
     defaults = {key: value.default for key, value in inspect.signature(type(model).__init__).parameters.items()}
     given = {key: value for key, value in result["parameters"].items() if defaults.get(key) != value}
@@ -144,7 +198,7 @@ def _python(model: Any, result: Mapping[str, Any]) -> str:
 
 
 def _reading(data: Mapping[str, Any]) -> str:
-    """A line that reads the views."""
+    """Return the line of a program that reads the views."""
     files, options = list(data["files"]), dict(data["reading"])
     if "python" in options:
         return f"views = {options['python']}"
@@ -157,7 +211,7 @@ def _reading(data: Mapping[str, Any]) -> str:
 
 
 def render(summary: Mapping[str, Any]) -> str:
-    """One HTML page from the summary of a clustering.
+    """Render the summary of a clustering as one HTML page.
 
     Parameters
     ----------
@@ -167,20 +221,20 @@ def render(summary: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        A page that opens from disk and loads nothing from elsewhere.
+        A page that opens from disk and needs no network.
 
     Examples
     --------
     >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.result import describe_result
+    >>> from manyview.report.documents import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> "<h1>3 clusters of 60 samples</h1>" in render(summarise(model, views, describe_result(model, views)))
     True
     """
     confusion = summary["confusion"]
-    small = confusion is not None and max(len(confusion["classes"]), len(confusion["clusters"])) <= _MOST_IN_TABLE
+    small = confusion is not None and max(len(confusion["classes"]), len(confusion["clusters"])) <= _MAX_IN_TABLE
     return render_page(
         "run.html",
         title=f"{summary['n_clusters']:,} cluster{'s' * (summary['n_clusters'] != 1)} of "
@@ -211,12 +265,12 @@ def write_report(model: Any, views: Any, path: str | os.PathLike[str], *, audits
     path : str or path
         The file, in a folder that exists. A file of that name is replaced.
     audits : iterable of AuditResult, optional
-        What audits of this clustering have found, to be shown as well.
+        Results of audits of this clustering, to be shown as well.
 
     Raises
     ------
     OSError
-        The file cannot be written. An old one is as it was.
+        If the file cannot be written. An existing file is left unchanged.
 
     Examples
     --------

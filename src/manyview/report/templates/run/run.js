@@ -1,5 +1,5 @@
 "use strict";
-/* The map: colouring, and the members of the cluster that is chosen. Comes before page.js, which draws. */
+/* The map: colouring, and the samples of the chosen cluster. Comes before page.js, which draws. */
 (() => {
   const figure = document.getElementById("samples");
   const buttons = document.querySelectorAll(".clusters button");
@@ -13,7 +13,7 @@
     points.marker = { ...markers[colouring] };
     if (cluster !== null) points.marker.opacity = points.customdata.map((own) => (own === cluster ? 1 : pale));
     if (figure.clientWidth < 500) points.marker.size *= 0.7;
-    // Square on a wide page; on a phone as high as wide, so that there is something of the page around it to scroll by.
+    // Square on a wide page; on a phone as high as wide, so that the page around it can be scrolled.
     layout.height = Math.max(300, Math.min(layout.height, figure.clientWidth));
     layout.uirevision = "map"; // keep the zoom
   };

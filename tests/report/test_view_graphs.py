@@ -1,4 +1,4 @@
-"""What each view alone says, against a loop over samples."""
+"""Which samples are shown, votes of each view against a loop over samples, and images of graphs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import scipy.sparse as sp
 from manyview import GraphEnsemble
 from manyview.datasets import make_multiview
 from manyview.graphs import SCALERS
-from manyview.report._votes import (
+from manyview.report._view_graphs import (
     Vote,
     agreement_of_samples,
     agreement_of_view,
+    blocks,
     cast_votes,
     choose_shown,
+    graph_images,
     scaled_views,
+    spread_over_clusters,
 )
 from manyview.views import Views
 
@@ -34,8 +37,8 @@ def naive_votes(values, labels, anchors, rows):
         distances = np.array([((values[row] - values[a]) ** 2).sum() for a in others])
         order = np.argsort(distances, kind="stable")[:11]
         weights = np.zeros(labels.max() + 1)
-        for place in order[:10]:
-            weights[labels[others[place]]] += distances[order[10]] - distances[place]
+        for i in order[:10]:
+            weights[labels[others[i]]] += distances[order[10]] - distances[i]
         said.append(weights.argmax())
     return np.array(said)
 
@@ -66,7 +69,7 @@ def test_a_clear_view_agrees_and_noise_does_not():
     assert noise[1] < 0.1
 
 
-def test_samples_without_a_view_abstain_and_are_not_asked():
+def test_missing_views_have_no_votes_and_no_edges():
     views = make_multiview(60, n_clusters=3, n_views=2, random_state=0)
     present = np.ones((60, 2), dtype=bool)
     present[:20, 0] = False
@@ -96,7 +99,7 @@ def test_agreement_of_a_sample_is_the_share_of_its_views():
     np.testing.assert_array_equal(agreement_of_samples(votes, shown), [0.5, 1, np.nan])
 
 
-def test_a_view_that_nobody_has_says_nothing():
+def test_a_view_that_is_always_missing_has_no_agreement():
     shown = SimpleNamespace(codes=np.array([0, 1]))
     assert agreement_of_view(Vote(sp.csr_array((2, 2)), np.array([-1, -1])), shown) == (None, None)
 
@@ -142,3 +145,83 @@ def test_very_few_samples(n_samples):
     for vote in cast_votes(model, views, shown):
         np.testing.assert_allclose(vote.graph.sum(axis=1), 1)
         np.testing.assert_array_equal(vote.graph.diagonal(), 0)
+
+
+def test_few_samples_are_all_shown():
+    np.testing.assert_array_equal(spread_over_clusters(np.zeros(7, dtype=int), 7), np.arange(7))
+
+
+@pytest.mark.parametrize("sizes", [[5000, 3, 1], [1] * 40 + [900], [300, 300, 300], [10_000]])
+def test_every_cluster_is_kept_and_the_number_is_met(sizes):
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    rows = spread_over_clusters(codes, 200)
+    assert len(rows) == len(set(rows.tolist())) == 200
+    assert (np.diff(rows) > 0).all()
+    shown = np.bincount(codes[rows], minlength=len(sizes))
+    assert (shown >= 1).all()
+    assert (shown <= sizes).all()
+
+
+def test_half_follows_the_sizes():
+    codes = np.repeat([0, 1], [9000, 1000])
+    shown = np.bincount(codes[spread_over_clusters(codes, 1000)])
+    np.testing.assert_allclose(shown, [250 + 461, 250 + 39], atol=1)
+
+
+def test_of_too_many_clusters_the_largest_are_shown():
+    codes = np.repeat(np.arange(20), np.arange(1, 21))
+    shown = codes[spread_over_clusters(codes, 6)]
+    assert sorted(shown.tolist()) == [14, 15, 16, 17, 18, 19]
+
+
+def test_the_same_seed_gives_the_same_rows():
+    codes = np.arange(5000) % 3
+    np.testing.assert_array_equal(spread_over_clusters(codes, 100, 4), spread_over_clusters(codes, 100, 4))
+    assert not np.array_equal(spread_over_clusters(codes, 100, 4), spread_over_clusters(codes, 100, 5))
+
+
+def test_rows_and_columns_are_ordered_by_cluster():
+    labels = np.array([1, 0, 1, 0])
+    model = SimpleNamespace(labels_=labels, learned_graph_=np.where(labels[:, None] == labels, 0.5, 0))
+    shown = choose_shown(model, labels)
+    (learned, view) = graph_images(model, shown, [Vote(sp.csr_array(np.eye(4)[::-1]), labels)], ["hog"])
+    assert learned["image"] == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+    assert (learned["kind"], learned["name"], learned["inside"]) == ("learned", None, 1.0)
+    assert (learned["rows"], learned["columns"]) == ("4 samples", "4 samples to compare with")
+    # samples 0 to 3 are joined with 3 to 0; in the order 1, 3, 0, 2 that is outside of the clusters
+    assert view["image"] == [[0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
+    assert (view["kind"], view["name"], view["inside"]) == ("view", "hog", 0.0)
+    assert blocks(shown) == [[0, 0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]]
+
+
+def test_anchors_of_the_model_are_the_columns():
+    labels = np.array([0, 0, 1, 1, 1])
+    graph = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0.5]]))
+    model = SimpleNamespace(labels_=labels, consensus_graph_=graph, anchor_indices_=np.array([1, 3]))
+    (learned,) = graph_images(model, choose_shown(model, labels), [], [])
+    assert learned["image"] == [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0.5]]
+    assert learned["inside"] == pytest.approx(0.9)
+    assert learned["columns"] == "2 anchors"
+
+
+def test_a_graph_without_weight():
+    labels = np.zeros(3, dtype=int)
+    model = SimpleNamespace(labels_=labels)
+    (view,) = graph_images(model, choose_shown(model, labels), [Vote(sp.csr_array((3, 3)), labels)], ["empty"])
+    assert view["inside"] is None
+    assert not np.any(view["image"])
+
+
+def test_every_method_shows_what_it_has_learned(models, blobs):
+    kinds = {
+        "GraphEnsemble": ["learned"],
+        "ConcatKMeans": [],
+        **{key: ["learned", "learned"] for key in ("TBGL", "SFMC")},
+        **{key: ["learned"] for key in ("CLR", "SwMC", "MVGL", "MLAN")},
+    }
+    for name, model in models.items():
+        shown = choose_shown(model, model.labels_)
+        found = graph_images(model, shown, cast_votes(model, blobs, shown), blobs.names)
+        assert [graph["kind"] for graph in found] == kinds.get(name, ["embedding"]) + 3 * ["view"], name
+        assert all(graph["inside"] > 0.9 for graph in found[-4:]), name
+        assert len({np.shape(graph["image"]) for graph in found}) == 1, name

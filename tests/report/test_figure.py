@@ -1,4 +1,4 @@
-"""Pictures must be valid images with the weights as opacity."""
+"""Building blocks of figures: axes, marks, and matrices as valid images with the weights as opacity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from manyview.report._picture import picture_address
+from manyview.report._figure import logarithmic, marker, picture_address
 
 
 def opacity(image) -> np.ndarray:
@@ -34,3 +34,16 @@ def test_a_few_strong_weights_do_not_hide_the_others():
 @pytest.mark.parametrize("image", [np.zeros((2, 3)), np.full((2, 3), np.nan), np.full((2, 3), -1.0)])
 def test_nothing_is_clear(image):
     assert opacity(image) == pytest.approx(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("values", [[1.1, 1.3], [0.9, 1.9], [0.2, 8], [1e-3, 1e5], [3], [7], []])
+def test_logarithmic_axes_have_a_few_ticks(values):
+    axis = logarithmic(values)
+    low, high = axis["range"]
+    inside = [tick for tick in axis["tickvals"] if 10**low <= tick <= 10**high]
+    assert 1 <= len(inside) <= 12
+    assert all(10**low < value < 10**high for value in values)
+
+
+def test_ninety_things_look_different():
+    assert len({tuple(marker(i).values()) for i in range(90)}) == 90

@@ -1,4 +1,4 @@
-"""Figures of the report on experiments, from pieces of the summary."""
+"""Figures of the report on experiments, from parts of the summary: sweeps, growth, ranks, and cost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from manyview.report._page import memory, number, score_name
 
 _SYMBOLS = {"file-order": "square", "shuffled": "circle"}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_MOST_TICKS = 10
+_MAX_TICKS = 10
 
 
 def sweep(
     curves: Sequence[Mapping[str, Any]], score: str, axis: Mapping[str, str], stated: float | None = None
 ) -> Figure:
-    """A score over a parameter on one dataset, with the rows in file order and shuffled.
+    """Draw a score over a parameter on one dataset, with the rows in file order and shuffled.
 
     Parameters
     ----------
@@ -50,31 +50,31 @@ def sweep(
         done = [(point["x"], point["scores"][score]) for point in curve["points"] if score in point.get("scores", {})]
         means, deviations = [value["mean"] for _, value in done], [value["std"] or 0 for _, value in done]
         lowest = min([lowest, *(mean - std for mean, std in zip(means, deviations, strict=True))])
-        told = [f"{number(mean)} ± {number(std)}" for mean, std in zip(means, deviations, strict=True)]
+        texts = [f"{number(mean)} ± {number(std)}" for mean, std in zip(means, deviations, strict=True)]
         data.append(
             series(
                 [x for x, _ in done],
                 means,
                 name=name,
-                told=[f"{name}, at {x:g}: {text}" for (x, _), text in zip(done, told, strict=True)],
+                hover=[f"{name}, at {x:g}: {text}" for (x, _), text in zip(done, texts, strict=True)],
                 mode="lines+markers",
                 error_y={"type": "data", "array": deviations, "thickness": 1.5},
                 line={"color": f"var(--{order})", "dash": _DASHES[rows.index(curve["row"]) % len(_DASHES)]},
                 marker={"color": f"var(--{order})", "symbol": _SYMBOLS[order], "size": 8},
             )
         )
-        values = ", ".join(f"{text} at {x:g}" for (x, _), text in zip(done, told, strict=True))
+        values = ", ".join(f"{text} at {x:g}" for (x, _), text in zip(done, texts, strict=True))
         described.append(f"{name}: {values or 'nothing measured'}.")
-    places = sorted({x for trace in data for x in trace["x"]})
+    positions = sorted({x for trace in data for x in trace["x"]})
     layout = {}
     if stated is not None:
         described.append(f"The paper states that {stated:g} is best.")
-        in_the_right_half = places and stated > (places[0] + places[-1]) / 2
+        in_the_right_half = positions and stated > (positions[0] + positions[-1]) / 2
         words = note(f"paper: best at {stated:g}", stated, 0, xanchor="right" if in_the_right_half else "left")
         layout = {"shapes": [_upright_line(stated)], "annotations": [words | {"yref": "paper"}]}
     return figure(
         data,
-        {"title": axis["label"]} | ({"tickvals": places} if len(places) <= _MOST_TICKS else {}),
+        {"title": axis["label"]} | ({"tickvals": positions} if len(positions) <= _MAX_TICKS else {}),
         {"title": f"{score_name(score)} (mean over seeds)", "range": [lowest, 1.03]},
         f"{score_name(score)} over {axis['label']} on {curves[0]['dataset']}. {' '.join(described)}",
         **layout,
@@ -82,14 +82,14 @@ def sweep(
 
 
 def growth(lines: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure:
-    """Time over one size of the problem, both on logarithmic axes, so that a power is a straight line.
+    """Draw time over one size of the problem, both on logarithmic axes, so that a power is a straight line.
 
     Parameters
     ----------
     lines : list of dict
         With ``row``, ``axis``, ``label``, ``points``, ``exponent`` and ``stated``, all of the same axis.
     methods : list of str
-        All rows that there are: the place in it decides the colour and symbol, so that they are the same everywhere.
+        All rows of the experiment: the index in it decides colour and symbol, so that they are the same everywhere.
 
     Returns
     -------
@@ -113,13 +113,13 @@ def growth(lines: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure
                 x,
                 means,
                 name=f"{line['row']}: {_powers(line)}",
-                told=[f"{line['row']}, {line['axis']} = {x:,g}: {duration(time['mean'])}" for x, time in done],
+                hover=[f"{line['row']}, {line['axis']} = {x:,g}: {duration(time['mean'])}" for x, time in done],
                 mode="lines+markers",
                 error_y={
                     "type": "data",
                     "symmetric": False,
                     "array": deviations,
-                    # No bar may reach zero, which has no place on a logarithmic axis.
+                    # Bars end above zero, which is not on a logarithmic axis.
                     "arrayminus": [min(std, 0.9 * mean) for mean, std in zip(means, deviations, strict=True)],
                 },
                 line={"color": style["color"]},
@@ -139,7 +139,7 @@ def growth(lines: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure
 
 
 def ranks(ranking: Mapping[str, Any]) -> Figure:
-    """Mean ranks over datasets, with bars that join methods that do not differ, after Demšar (JMLR 7, 2006).
+    """Draw mean ranks over datasets, with bars that join methods that do not differ, after Demšar (JMLR 7, 2006).
 
     Parameters
     ----------
@@ -165,14 +165,14 @@ def ranks(ranking: Mapping[str, Any]) -> Figure:
         series(
             [rank for rank, _, _ in single],
             [i for _, i, _ in single],
-            told=[f"{names[i]}: rank {rank:g} on {dataset}" for rank, i, dataset in single],
+            hover=[f"{names[i]}: rank {rank:g} on {dataset}" for rank, i, dataset in single],
             mode="markers",
             marker={"color": "var(--faint)", "size": 5, "opacity": 0.5},
         ),
         series(
             means,
             range(n),
-            told=[f"{name}: mean rank {mean:.2f}" for name, mean in zip(names, means, strict=True)],
+            hover=[f"{name}: mean rank {mean:.2f}" for name, mean in zip(names, means, strict=True)],
             mode="markers",
             marker={"color": "var(--shuffled)", "size": 12},
         ),
@@ -188,7 +188,7 @@ def ranks(ranking: Mapping[str, Any]) -> Figure:
         data.append(_bar([1, 1 + width], [-1, -1], text))
         notes.append(note(text, 1, -1))
     right = max(n + (len(groups) + 2) * step, 1 + (width or 0) + step)
-    ticks = list(range(1, n + 1)) if n <= _MOST_TICKS else [1, *range(5, n + 1, 5)]
+    ticks = list(range(1, n + 1)) if n <= _MAX_TICKS else [1, *range(5, n + 1, 5)]
     return figure(
         data,
         {"title": "mean rank (1 is best)", "range": [1 - 2 * step, right], "tickvals": ticks, "zeroline": False},
@@ -201,14 +201,14 @@ def ranks(ranking: Mapping[str, Any]) -> Figure:
 
 
 def cost(points: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure:
-    """Accuracy over time of all methods on one dataset, with the rows shuffled.
+    """Draw accuracy over time of all methods on one dataset, with the rows shuffled.
 
     Parameters
     ----------
     points : list of dict
         With ``dataset``, ``row``, ``seconds``, ``peak_bytes`` and ``acc``, all of the same dataset.
     methods : list of str
-        All rows that there are: the place in it decides the colour and symbol, so that they are the same everywhere.
+        All rows of the experiment: the index in it decides colour and symbol, so that they are the same everywhere.
 
     Returns
     -------
@@ -223,9 +223,9 @@ def cost(points: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> Figure:
     data, described = [], []
     for point in points:
         name, time, accuracy = point["row"], duration(point["seconds"]), number(point["acc"])
-        told = f"{name} on {point['dataset']}\nACC {accuracy} (shuffled rows)\n{time}, {memory(point['peak_bytes'])}"
+        hover = f"{name} on {point['dataset']}\nACC {accuracy} (shuffled rows)\n{time}, {memory(point['peak_bytes'])}"
         style = marker(methods.index(name), size=12, line={"color": "var(--ink)", "width": 1})
-        data.append(series([point["seconds"]], [point["acc"]], name=name, told=[told], mode="markers", marker=style))
+        data.append(series([point["seconds"]], [point["acc"]], name=name, hover=[hover], mode="markers", marker=style))
         described.append(f"{name} {accuracy} in {time}")
     return figure(
         data,
@@ -242,7 +242,7 @@ def _upright_line(x: float) -> dict[str, Any]:
 
 
 def _bar(x: list[float], y: list[float], text: str) -> dict[str, Any]:
-    return series(x, y, told=[text, text], line={"color": "var(--ink)", "width": 4})
+    return series(x, y, hover=[text, text], line={"color": "var(--ink)", "width": 4})
 
 
 def _powers(line: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from manyview.audit import audit_seeds
 from manyview.cluster import SMSC, available_methods, suggest_n_clusters
 from manyview.datasets import make_multiview
 from manyview.metrics import SCORES, clustering_scores
-from manyview.report.result import describe_result
+from manyview.report.documents import describe_result
 
 
 @pytest.fixture(scope="module")

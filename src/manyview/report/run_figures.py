@@ -9,24 +9,24 @@ import numpy as np
 
 from manyview._utils.drawing import TEN_COLOURS
 from manyview._utils.text import shortened
-from manyview.report._figure import Figure, figure, marker, note, plain, series
+from manyview.report._figure import Figure, figure, hover_texts, marker, note, plain, series
 from manyview.report._page import number, percent
 
-# From low to high; the middle of blues that differ in lightness, so that also grey shows the order.
+# From low to high; the colours differ in lightness, so that the order is visible in grey as well.
 _SCALE = [[0, "var(--low)"], [0.5, "var(--middle)"], [1, "var(--high)"]]
-_MOST_NUMBERS = 150
-_MOST_IN_LEGEND = 40
+_MAX_NUMBERS = 150  # of clusters that are written on the map
+_MAX_IN_LEGEND = 40
 _AXIS_NAME = 18  # longer names would leave no room for bars on a phone
 _UNKNOWN = {"color": "var(--line)", "symbol": "circle-open"}
 
 
-def cluster_mark(place: int, n_places: int) -> dict[str, str]:
-    """The colour and symbol of a cluster or class: symbols differ only where there are more than colours."""
-    return marker(place) if n_places > len(TEN_COLOURS) else marker(place, symbol="circle")
+def cluster_mark(index: int, n_marks: int) -> dict[str, str]:
+    """Return the colour and symbol of a cluster or class; symbols differ only if there are too few colours."""
+    return marker(index) if n_marks > len(TEN_COLOURS) else marker(index, symbol="circle")
 
 
 def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The map: one figure, and the ways to colour it.
+    """Draw the map: one figure, and several ways to colour it.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
     points = summary["map"]
     n_shown = points["n_shown"]
     style = {"size": float(np.clip(2200 / max(n_shown, 1) + 4, 5, 12)), "line": {"width": 0.5, "color": "var(--page)"}}
-    colourings = {"cluster": _by_place(points["cluster"], summary["n_clusters"])}
+    colourings = {"cluster": _by_index(points["cluster"], summary["n_clusters"])}
     if points["label"] is not None:
-        places = points["label_place"]
-        n_places = max([summary["n_clusters"], *(place + 1 for place in places if place is not None)])
-        colourings["true label"] = _by_place(places, n_places)
+        matches = points["label_match"]
+        n_marks = max([summary["n_clusters"], *(match + 1 for match in matches if match is not None)])
+        colourings["true label"] = _by_index(matches, n_marks)
     if points["agreement"] is not None:
         colourings["agreement between views"] = _by_value(points["agreement"], "share of views")
     if points["confidence"] is not None:
         colourings["confidence"] = _by_value(points["confidence"], "confidence")
     colourings = {name: style | colours for name, colours in colourings.items()}
-    trace = series(points["x"], points["y"], told=_told(points), mode="markers", marker=colourings["cluster"]) | {
+    trace = series(points["x"], points["y"], hover=_hover(points), mode="markers", marker=colourings["cluster"]) | {
         "customdata": points["cluster"]
     }
     axis = {"visible": False, "range": [-1.1, 1.1], "fixedrange": False}
@@ -61,7 +61,7 @@ def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
         axis,
         axis | {"scaleanchor": "x"},
         f"Map of {n_shown:,} samples in {len(sizes):,} clusters; the largest has {sizes[0]:,}, the smallest "
-        f"{sizes[-1]:,}. The buttons beside it list the members of each cluster.",
+        f"{sizes[-1]:,}. The buttons beside it list the samples of each cluster.",
         height=560,
         margin={"l": 4, "r": 4, "t": 30, "b": 4},
         hovermode="closest",
@@ -70,8 +70,8 @@ def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {"figure": drawn, "colourings": colourings}
 
 
-def _by_place(places: Sequence[int | None], n_places: int) -> dict[str, Any]:
-    marks = [_UNKNOWN if place is None else cluster_mark(place, n_places) for place in places]
+def _by_index(indices: Sequence[int | None], n_marks: int) -> dict[str, Any]:
+    marks = [_UNKNOWN if index is None else cluster_mark(index, n_marks) for index in indices]
     symbols = [mark["symbol"] for mark in marks]
     same = len(set(symbols)) == 1
     return {"color": [mark["color"] for mark in marks], "symbol": symbols[0] if same else symbols}
@@ -83,55 +83,57 @@ def _by_value(values: Sequence[float | None], title: str) -> dict[str, Any]:
     return {"color": list(values), "symbol": "circle"} | scale
 
 
-def _told(points: Mapping[str, Any]) -> list[str]:
-    """What is shown when one points at a sample."""
-    told = []
+def _hover(points: Mapping[str, Any]) -> list[str]:
+    """Return the text of each sample that is shown under the mouse pointer."""
+    texts = []
     for i, (name, cluster) in enumerate(zip(points["id"], points["cluster"], strict=True)):
         lines = [f"sample {name}", f"cluster {cluster}"]
         for key, words in (("confidence", "confidence"), ("agreement", "views that agree"), ("label", "true label")):
             value = None if points[key] is None else points[key][i]
             if value is not None:
                 lines.append(f"{words}: {value if isinstance(value, str) else number(value, 2)}")
-        told.append("\n".join(lines))
-    return told
+        texts.append("\n".join(lines))
+    return texts
 
 
 def _numbers(points: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The number of each cluster in the middle of its samples."""
+    """Write the number of each cluster in the middle of its samples."""
     clusters = np.array(points["cluster"])
     found, codes = np.unique(clusters, return_inverse=True)
-    if len(found) > _MOST_NUMBERS:
+    if len(found) > _MAX_NUMBERS:
         return []
-    places = np.column_stack([points["x"], points["y"]])
+    positions = np.column_stack([points["x"], points["y"]])
     style: dict[str, Any] = {"xanchor": "center", "yanchor": "middle", "bgcolor": "var(--veil)", "borderpad": 1}
     size = 15 if len(found) <= 12 else 11 if len(found) <= 50 else 9
     return [
-        note(f"{cluster}", *np.median(places[codes == code], axis=0).tolist(), **style, font={"size": size})
+        note(f"{cluster}", *np.median(positions[codes == code], axis=0).tolist(), **style, font={"size": size})
         for code, cluster in enumerate(found.tolist())
     ]
 
 
 def legends(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The marks of the true labels that are shown, with their names, and how many more there are."""
+    """Return the marks and names of the true labels on the map, and the number of those left out."""
     points = summary["map"]
     if points["label"] is None:
         return {"marks": [], "more": 0}
-    known = {p: name for p, name in zip(points["label_place"], points["label"], strict=True) if p is not None}
-    n_places = max([summary["n_clusters"], *(place + 1 for place in known)])
-    marks = [(cluster_mark(place, n_places), known[place]) for place in sorted(known)]
-    return {"marks": marks[:_MOST_IN_LEGEND], "more": max(0, len(marks) - _MOST_IN_LEGEND)}
+    known = {
+        match: name for match, name in zip(points["label_match"], points["label"], strict=True) if match is not None
+    }
+    n_marks = max([summary["n_clusters"], *(match + 1 for match in known)])
+    marks = [(cluster_mark(match, n_marks), known[match]) for match in sorted(known)]
+    return {"marks": marks[:_MAX_IN_LEGEND], "more": max(0, len(marks) - _MAX_IN_LEGEND)}
 
 
 def sizes(clusters: Sequence[Mapping[str, Any]]) -> Figure:
-    """How large the clusters are."""
+    """Draw the sizes of the clusters."""
     numbers = [cluster["cluster"] for cluster in clusters]
     counts = [cluster["size"] for cluster in clusters]
-    told = [
+    hover = [
         f"cluster {cluster['cluster']}: {cluster['size']:,} samples"
         + ("" if cluster["confidence"] is None else f"\nmean confidence {number(cluster['confidence'], 2)}")
         for cluster in clusters
     ]
-    bars = _bars(numbers, counts, told, [cluster_mark(k, 0)["color"] for k in numbers])
+    bars = _bars(numbers, counts, hover, [cluster_mark(k, 0)["color"] for k in numbers])
     ticks = {"tickvals": numbers, "ticktext": [str(k) for k in numbers]} if len(numbers) <= 30 else {}
     return figure(
         [bars],
@@ -144,14 +146,13 @@ def sizes(clusters: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
-def _bars(x: Sequence[Any], y: Sequence[Any], told: Sequence[str], colours: Any, **style: Any) -> dict[str, Any]:
-    texts = [plain(text).replace("\n", "<br>") for text in told]
-    hover = {"hoverinfo": "text", "hovertext": texts, "showlegend": False}
-    return {"type": "bar", "x": list(x), "y": list(y), "marker": {"color": colours}} | hover | style
+def _bars(x: Sequence[Any], y: Sequence[Any], hover: Sequence[str], colours: Any, **style: Any) -> dict[str, Any]:
+    bars = {"type": "bar", "x": list(x), "y": list(y), "marker": {"color": colours}, "showlegend": False}
+    return bars | hover_texts(hover) | style
 
 
 def suggestion(found: Mapping[str, Any]) -> Figure | None:
-    """The evidence for each number of clusters; None if there is no curve."""
+    """Draw the evidence for each number of clusters; None if there is no curve."""
     curve = found["curve"]
     numbers = curve.get("n_clusters", [])
     lines = [
@@ -164,7 +165,7 @@ def suggestion(found: Mapping[str, Any]) -> Figure | None:
             numbers,
             curve[key],
             name=words,
-            told=[f"{k} clusters: {words} {number(v)}" for k, v in zip(numbers, curve[key], strict=True)],
+            hover=[f"{k} clusters: {words} {number(v)}" for k, v in zip(numbers, curve[key], strict=True)],
             mode="lines+markers",
             line={"color": colour, "dash": dash},
             marker={"symbol": "circle" if key != "stability" else "square", "size": 7},
@@ -186,18 +187,18 @@ def suggestion(found: Mapping[str, Any]) -> Figure | None:
 
 
 def views(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Weight and agreement of each view, as pairs of bars."""
+    """Draw weight and agreement of each view as pairs of bars."""
     parts = [
         ("weight", "weight in the answer", "var(--colour-0)", ""),
-        ("agreement", "samples for whose cluster it speaks", "var(--colour-1)", "/"),
+        ("agreement", "votes that match the clusters", "var(--colour-1)", "/"),
     ]
     data = []
     for key, words, colour, pattern in parts:
         values = [row[key] for row in rows]
         if any(value is not None for value in values):
-            told = [f"{row['name']}: {words} {number(row[key], 2)}" for row in rows]
+            hover = [f"{row['name']}: {words} {number(row[key], 2)}" for row in rows]
             style = {"name": words, "showlegend": True, "orientation": "h", "text": [number(v, 2) for v in values]}
-            bar = _bars([value or 0 for value in values], range(len(rows)), told, colour, **style)
+            bar = _bars([value or 0 for value in values], range(len(rows)), hover, colour, **style)
             bar["marker"] |= {
                 "pattern": {
                     "shape": pattern,
@@ -220,8 +221,8 @@ def views(rows: Sequence[Mapping[str, Any]]) -> Figure:
             "zeroline": False,
         },
         "; ".join(
-            f"{row['name']}: weight {number(row['weight'], 2)}, speaks for the answer in {percent(row['agreement'])} "
-            "of the samples"
+            f"{row['name']}: weight {number(row['weight'], 2)}, {percent(row['agreement'])} of its votes match "
+            "the clusters"
             for row in rows
         ),
         height=110 + 52 * len(rows),
@@ -233,7 +234,7 @@ def views(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def convergence(lines: Sequence[Mapping[str, Any]]) -> list[tuple[str, Figure]]:
-    """A figure for each group of records."""
+    """Draw a figure for each group of records."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for line in lines:
         groups.setdefault(line["group"], []).append(line)
@@ -248,15 +249,15 @@ def _records(group: str, lines: Sequence[Mapping[str, Any]]) -> Figure:
             line["x"],
             line["y"],
             name=line["name"] if len(lines) > 1 else None,
-            told=[
+            hover=[
                 f"{line['name']}, {unit} {x}: {'–' if y is None else f'{y:.4g}'}"
                 for x, y in zip(line["x"], line["y"], strict=True)
             ],
             mode="lines+markers" if few else "lines",
-            line={"color": marker(place)["color"]},
-            marker=marker(place, size=7),
+            line={"color": marker(index)["color"]},
+            marker=marker(index, size=7),
         )
-        for place, line in enumerate(lines)
+        for index, line in enumerate(lines)
     ]
     values = [y for line in lines for y in line["y"] if y is not None]
     bounded = group.startswith("agreement")
@@ -265,7 +266,7 @@ def _records(group: str, lines: Sequence[Mapping[str, Any]]) -> Figure:
     ends = f", from {values[0]:.4g} to {values[-1]:.4g}" if values and len(lines) == 1 else ""
     return figure(
         data,
-        {"title": unit if unit != "pass" else "pass", **ticks},
+        {"title": unit, **ticks},
         {"title": "NMI" if bounded else "", **y_axis},
         f"{group.capitalize()} over {len(lines[0]['x'])} steps{ends}.",
         height=280,
@@ -274,9 +275,9 @@ def _records(group: str, lines: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def confusion(counts: Mapping[str, Any]) -> Figure:
-    """Many classes and clusters as a heat map."""
+    """Draw many classes and clusters as a heat map."""
     classes, clusters = counts["classes"], counts["clusters"]
-    told = [
+    hover = [
         [f"{plain(name)}, cluster {cluster}: {n:,}" for cluster, n in zip(clusters, row, strict=True)]
         for name, row in zip(classes, counts["counts"], strict=True)
     ]
@@ -284,12 +285,12 @@ def confusion(counts: Mapping[str, Any]) -> Figure:
         "type": "heatmap",
         "z": counts["counts"],
         "hoverinfo": "text",
-        "text": told,
+        "text": hover,
         "colorscale": [[0, "var(--page)"], [1, "var(--strong)"]],
         "colorbar": {"title": {"text": "samples", "side": "right"}, "thickness": 12, "outlinewidth": 0},
     }
     total = sum(map(sum, counts["counts"]))
-    on = sum(row[i] for i, row in enumerate(counts["counts"]) if i < len(row))
+    matched = sum(row[i] for i, row in enumerate(counts["counts"]) if i < len(row))
     axis = {
         "showticklabels": False,
         "ticks": "",
@@ -302,7 +303,7 @@ def confusion(counts: Mapping[str, Any]) -> Figure:
         [trace],
         axis | {"title": "clusters, ordered to match the classes"},
         axis | {"title": "classes", "autorange": "reversed"},
-        f"{len(classes)} classes and {len(clusters)} clusters: {on:,} of {total:,} samples are on the diagonal.",
+        f"{len(classes)} classes and {len(clusters)} clusters: {matched:,} of {total:,} samples are on the diagonal.",
         height=520,
         margin={"l": 40, "r": 20, "t": 20, "b": 50},
     )

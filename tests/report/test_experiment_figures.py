@@ -7,8 +7,7 @@ import html
 import plotly.graph_objects as go
 import pytest
 
-from manyview.report import figures
-from manyview.report._figure import logarithmic, marker
+from manyview.report import experiment_figures as figures
 
 
 @pytest.fixture
@@ -122,16 +121,3 @@ def test_names_are_escaped(summary):
         assert "<b>" not in text
         assert hostile in html.unescape(text)
     assert cost.data[0]["hovertext"][0].count("<") == 2  # line breaks
-
-
-@pytest.mark.parametrize("values", [[1.1, 1.3], [0.9, 1.9], [0.2, 8], [1e-3, 1e5], [3], [7], []])
-def test_logarithmic_axes_have_a_few_ticks(values):
-    axis = logarithmic(values)
-    low, high = axis["range"]
-    inside = [tick for tick in axis["tickvals"] if 10**low <= tick <= 10**high]
-    assert 1 <= len(inside) <= 12
-    assert all(10**low < value < 10**high for value in values)
-
-
-def test_ninety_things_look_different():
-    assert len({tuple(marker(i).values()) for i in range(90)}) == 90
