@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from manyview import Views
 from manyview.datasets import load_digits_views, make_multiview
 from manyview.exceptions import DatasetError
-from manyview.experiments._data import facts, load
+from manyview.experiments._datasets import facts, load
 
 
 def test_fetch(data_file, monkeypatch):

@@ -1,6 +1,6 @@
 """The paper's evaluation as declared specs, a runner that can be stopped at any moment, and a store."""
 
-from manyview.experiments._data import why_absent
+from manyview.experiments._datasets import why_absent
 from manyview.experiments._model import Spec
 from manyview.experiments._select import first_seeds, only
 from manyview.experiments._spec import available_specs, load_spec

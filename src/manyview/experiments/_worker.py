@@ -24,7 +24,7 @@ from manyview._utils.machine import peak_memory, reset_peak, resident_memory
 from manyview.cluster._registry import get_method, make_estimator
 from manyview.datasets import make_multiview
 from manyview.exceptions import DatasetError
-from manyview.experiments._data import facts, load
+from manyview.experiments._datasets import facts, load
 from manyview.experiments._messages import READY, Answer, to_line
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, SHUFFLED, Cell, CellResult, DatasetFacts
 from manyview.experiments._pictures import graph_pictures

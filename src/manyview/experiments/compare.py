@@ -44,7 +44,7 @@ def comparison_spec(
     Parameters
     ----------
     source : dict
-        Where the views come from, as :func:`manyview.experiments._data.load` takes it.
+        Where the views come from, as :func:`manyview.experiments._datasets.load` takes it.
     methods : sequence of str
         Names of classes, see :func:`manyview.cluster.available_methods`. All have their default parameters.
     n_clusters : int

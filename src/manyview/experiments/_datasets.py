@@ -51,7 +51,7 @@ def load(source: Mapping[str, Any]) -> Views:
 
     Examples
     --------
-    >>> from manyview.experiments._data import load
+    >>> from manyview.experiments._datasets import load
     >>> load({"generate": {"n_samples": 6, "n_clusters": 2, "sorted": True, "random_state": 0}}).labels.tolist()
     [0, 0, 0, 1, 1, 1]
     """
@@ -84,7 +84,7 @@ def why_absent(source: Mapping[str, Any]) -> str | None:
 
     Examples
     --------
-    >>> from manyview.experiments._data import why_absent
+    >>> from manyview.experiments._datasets import why_absent
     >>> why_absent({"load": "digits"}) is None
     True
     """
@@ -122,7 +122,7 @@ def facts(name: str, views: Views) -> DatasetFacts:
     Examples
     --------
     >>> from manyview.datasets import load_digits_views
-    >>> from manyview.experiments._data import facts
+    >>> from manyview.experiments._datasets import facts
     >>> found = facts("digits", load_digits_views())
     >>> found.n_samples, found.views[0], found.sorted_by_class
     (1797, ('pixels', 64), False)
