@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from manyview.experiments.export import to_csv, to_latex, to_markdown
+from manyview.experiments import to_csv, to_latex, to_markdown
 
 COMMAND = "manyview experiments export small"
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from manyview.experiments import runner
-from manyview.experiments._messages import READY, Answer
 from manyview.experiments._model import (
     ABSENT,
     DONE,
@@ -20,7 +19,7 @@ from manyview.experiments._model import (
     Part,
     Spec,
 )
-from manyview.experiments._process import ENDED
+from manyview.experiments._process import ENDED, READY, Answer
 from manyview.experiments.runner import run
 from manyview.experiments.store import Store
 
@@ -90,7 +89,7 @@ def office(monkeypatch):
         def memory(self):
             return 3 * 2**30 + office.busy[self].seed
 
-        def autopsy(self, cell):
+        def failure(self, cell):
             return CellResult(cell.key, FAILED, "died")
 
         def end(self):
@@ -98,15 +97,15 @@ def office(monkeypatch):
             office.busy.pop(self, None)
 
     monkeypatch.setattr(runner, "WorkerProcess", Worker)
-    monkeypatch.setattr(runner, "_LOOK", 0.01)
-    original = runner._Run._take
+    monkeypatch.setattr(runner, "_CHECK_INTERVAL", 0.01)
+    original = runner._Run._receive
 
     def take(self, worker, message):
         if message != READY:
             office.busy.pop(worker, None)
         original(self, worker, message)
 
-    monkeypatch.setattr(runner._Run, "_take", take)
+    monkeypatch.setattr(runner._Run, "_receive", take)
     return office
 
 

@@ -168,7 +168,7 @@ def _part(file: Traversable) -> Part:
 
 
 def _fits(part: str, table: ScoresTable, datasets: tuple[Dataset, ...], lines: list[RowTable]) -> Iterator[Entry]:
-    """All fits of a table, of a sweep, or of pictures of graphs."""
+    """List all fits of a table, of a sweep, or of pictures of graphs."""
     points: list[tuple[str | None, Any]] = [(name, x) for name, axis in table.axes.items() for x in axis.values]
     for dataset, line in product(datasets, lines):
         for row, (axis, x) in product(_expand(line, dataset), points or [(None, None)]):
@@ -192,14 +192,14 @@ def _fits(part: str, table: ScoresTable, datasets: tuple[Dataset, ...], lines: l
 
 
 def _needed(seeds: range, estimator: str, protocol: str) -> range:
-    """All seeds, or one: in file order, a method without k-means gives the same labels with each."""
+    """Return all seeds, or one: in file order, a method without k-means gives the same labels with each."""
     return seeds if protocol == SHUFFLED or get_method(estimator).facts.uses_kmeans else seeds[:1]
 
 
 def _growth(
     part: str, table: GrowthTable, lines: list[RowTable]
 ) -> tuple[tuple[Dataset, ...], Rows, tuple[Entry, ...]]:
-    """All fits of growth, with one size varied at a time; generated rows are in random order as they are."""
+    """List all fits of growth, with one size varied at a time; generated rows are in random order already."""
     datasets: dict[str, Dataset] = {}
     rows: dict[str, dict[str, Row]] = {}
     entries = []
@@ -228,7 +228,7 @@ def _growth(
 
 
 def _lines(table: ScoresTable | GrowthTable) -> list[RowTable]:
-    """The rows that ``methods`` takes from the shared ones, and those of the part; one of these may replace one."""
+    """Return the shared rows that ``methods`` names, and the part's own; one of the same name replaces a shared one."""
     own = {line.name: line for line in table.row}
     shared = {line.name: line for line in _shared_rows()}
     for name in table.methods:
@@ -240,7 +240,7 @@ def _lines(table: ScoresTable | GrowthTable) -> list[RowTable]:
 
 
 def _shared_rows() -> list[RowTable]:
-    """The rows of the shared file, then one with defaults for every method of the registry that is not in it."""
+    """Return the rows of the shared file, then one with defaults for every method of the registry that is not in it."""
     from manyview.experiments._schema import RowTable, SharedRows, validate
 
     rows = validate(SharedRows, _values(_BUNDLED / _SHARED), _SHARED).row
@@ -250,7 +250,7 @@ def _shared_rows() -> list[RowTable]:
 
 
 def _expand(line: RowTable, dataset: Dataset) -> Iterator[Row]:
-    """The row on a dataset, or a row for each of its views."""
+    """Return the row on a dataset, or a row for each of its views."""
     given = dict(line.per_dataset.get(dataset.name, {}))
     if line.preset is not None and "fetch" in dataset.source:
         preset = getattr(dataset_info(dataset.source["fetch"]), line.preset)
@@ -276,7 +276,7 @@ def _n_views(line: RowTable, dataset: Dataset) -> int:
 
 
 def _published(table: ScoresTable, datasets: tuple[Dataset, ...], rows: Rows) -> dict[str, Any]:
-    """``[published.DATASET]``: for each row ``mean±deviation`` of all scores, or what the paper says instead."""
+    """Read ``[published.DATASET]``: for each row ``mean±deviation`` of all scores, or the paper's text instead."""
     found: dict[str, Any] = {}
     real = [dataset.name for dataset in datasets if dataset.stand_in_for is None]
     for dataset, given in table.published.items():
@@ -307,14 +307,14 @@ def _means_and_deviations(text: str, scores: list[str]) -> dict[str, Any] | str:
 
 
 def _stated_best(table: ScoresTable, rows: Rows) -> Mapping[str, float]:
-    """``[stated]`` of a sweep: the best value, by dataset."""
+    """Return ``[stated]`` of a sweep: the best value, by dataset."""
     for dataset in table.stated:
         table.check_choice(dataset, dataset, rows, "stated")
     return table.stated
 
 
 def _stated_exponents(table: GrowthTable, rows: Rows) -> Mapping[str, Mapping[str, float]]:
-    """``[stated.ROW]`` of growth: the exponent, by axis."""
+    """Return ``[stated.ROW]`` of growth: the exponent, by axis."""
     for row, exponents in table.stated.items():
         table.check_choice("stated", row, {line.name for lines in rows.values() for line in lines})
         for axis in exponents:

@@ -75,7 +75,7 @@ def test_generate():
             {"fetch": "NUS-WIDE"},
             r"^dataset not found: NUS-WIDE\. The data come from .* as NUS-WIDE\.mat, .*MANYVIEW_DATA",
         ),
-        ({"read": "none.npz"}, r"^dataset not found: there is no file none\.npz\. Paths are seen from"),
+        ({"read": "none.npz"}, r"^dataset not found: there is no file none\.npz\. Paths are relative to"),
         ({"load": "mnist"}, r"^dataset not found: MNIST63k\. Make MNIST63k\.npz from .*MANYVIEW_DATA"),
     ],
 )
