@@ -1,4 +1,4 @@
-"""How cells are started, watched, settled and told of: with workers that do as they are told instead of fitting."""
+"""How cells are started, watched, finished and reported: with fake workers that do not fit."""
 
 from __future__ import annotations
 
@@ -240,15 +240,15 @@ def test_cells_that_want_quiet_get_it(store, office):
 
 
 def test_progress(store, office):
-    told = []
+    reports = []
     spec = make_spec(cells(0, 1, 2) + cells(3, estimator="B"))
     office.does = lambda cell: ended(FAILED)(cell) if cell.seed == 3 else done(cell)
-    run(spec, store, workers=1, on_event=told.append)
-    assert (told[0].done, told[0].total, told[0].seconds_left) == (0, 4, None)
-    assert told[0].running == ("A on d, file-order, seed 0",)
-    assert [report.done for report in told] == sorted(report.done for report in told)
-    assert (told[-1].done, told[-1].failed, told[-1].running) == (4, 1, ())
-    assert told[-1].seconds_left == 0
+    run(spec, store, workers=1, on_event=reports.append)
+    assert (reports[0].done, reports[0].total, reports[0].seconds_left) == (0, 4, None)
+    assert reports[0].running == ("A on d, file-order, seed 0",)
+    assert [report.done for report in reports] == sorted(report.done for report in reports)
+    assert (reports[-1].done, reports[-1].failed, reports[-1].running) == (4, 1, ())
+    assert reports[-1].seconds_left == 0
 
 
 def test_time_left_follows_from_the_same_method_on_the_same_data(store):

@@ -1,4 +1,4 @@
-"""Specs: what is bundled, how a file becomes cells, and what is said about a wrong one."""
+"""Specs: the bundled ones, from a file to cells, and errors about a wrong file."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_growth(written):
     assert {row.name for row in found.rows["generated, n=200"]} == {"TBGL", "ETLMSC"}
 
 
-def test_own_row_takes_the_place_of_the_shared_one(written):
+def test_own_row_replaces_the_shared_one(written):
     (found,) = load_spec(
         written(TABLE.replace("seeds", 'methods = ["SFMC", "TBGL"]\nseeds').replace("0.5", "0.3"))
     ).parts
@@ -306,7 +306,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_spec_is_told(written, what):
+def test_a_wrong_spec_is_refused(written, what):
     text, message = WRONG[what]
     with pytest.raises(SpecError, match=message) as error:
         load_spec(written(text))

@@ -35,7 +35,7 @@ _GUIDE = f"""\
 - **file order**: measured by this package, rows in the order of the file, as the paper did.
 - **shuffled**: measured by this package, rows shuffled, with another permutation for each seed.
 
-Values are mean ± deviation over {USUAL_RUNS} runs; another number of runs stands in brackets. The best of each column
+Values are mean ± deviation over {USUAL_RUNS} runs; another number of runs is in brackets. The best of each column
 of a table is bold. ACC is the accuracy under the best map of clusters to classes. NMI is divided by the larger of the
 two entropies, as in the paper. "OM": out of memory. "no data": the dataset was not found."""
 
@@ -88,7 +88,7 @@ def _origin(summary: Mapping[str, Any]) -> Iterator[str]:
             ("memory", "ran out of memory"),
             ("time", "reached their time limit"),
             ("failed", "ended with an error"),
-            ("absent", "lack their dataset"),
+            ("absent", "have no dataset"),
             ("waiting", "have not run yet"),
         )
         if cells[status]

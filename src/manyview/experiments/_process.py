@@ -138,7 +138,7 @@ class WorkerProcess:
         code = self._process.wait()
         self._errors.seek(0)
         printed = self._errors.read().decode(errors="replace").strip().splitlines()
-        if code == -9:  # SIGKILL, which not every system knows by name
-            return CellResult(cell.key, MEMORY, "the system ended the process, most often for lack of memory")
+        if code == -9:  # SIGKILL, which the signal module does not have on every system
+            return CellResult(cell.key, MEMORY, "the system killed the process, most often because memory ran out")
         reason = f"the process ended with signal {-code}" if code < 0 else f"the process ended with exit code {code}"
         return CellResult(cell.key, FAILED, f"{reason}: {printed[-1][:500]}" if printed else reason)

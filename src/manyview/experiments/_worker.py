@@ -36,7 +36,7 @@ from manyview.views import Views
 LEARNED = "learned"
 COMPONENTS = "components"
 _NEIGHBORS = 10  # the paper's, and TBGL's default
-_MOST_PIXELS = 210
+_MAX_PIXELS = 210
 _MAX_CACHED_BYTES = 2**29  # views that are kept for the next cells
 _MAX_REASON = 600  # characters
 
@@ -175,7 +175,7 @@ def _name_of(view: str, views: Sequence[str]) -> str:
 
 def _picture(graph: sp.coo_array, row_classes: np.ndarray, column_classes: np.ndarray) -> np.ndarray:
     image, _ = binned(
-        places(row_classes)[graph.row], places(column_classes)[graph.col], graph.data, graph.shape, _MOST_PIXELS
+        places(row_classes)[graph.row], places(column_classes)[graph.col], graph.data, graph.shape, _MAX_PIXELS
     )
     return (image / image.max()).astype(np.float32) if image.any() else image.astype(np.float32)
 
