@@ -11,9 +11,9 @@ import pytest
 
 from manyview.exceptions import DatasetError
 from manyview.experiments import summarise
-from manyview.experiments._compare_csv import labels_csv, runs_csv
 from manyview.experiments._model import DONE, MEMORY, CellResult, DatasetFacts
 from manyview.experiments.compare import compare_results, comparison_spec
+from manyview.experiments.export import labels_csv, runs_csv
 from manyview.metrics import SCORES, adjusted_rand, clustering_scores
 
 CLASSES = np.repeat(np.arange(3), 10)

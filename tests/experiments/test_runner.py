@@ -1,4 +1,4 @@
-"""How cells are started, watched, settled and told of: with workers that do as they are told instead of fitting."""
+"""How cells are started, watched, finished and reported: with fake workers that do not fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from manyview.experiments import runner
-from manyview.experiments._messages import READY, Answer
 from manyview.experiments._model import (
     ABSENT,
     DONE,
@@ -20,7 +19,7 @@ from manyview.experiments._model import (
     Part,
     Spec,
 )
-from manyview.experiments._process import ENDED
+from manyview.experiments._process import ENDED, READY, Answer
 from manyview.experiments.runner import run
 from manyview.experiments.store import Store
 
@@ -90,7 +89,7 @@ def office(monkeypatch):
         def memory(self):
             return 3 * 2**30 + office.busy[self].seed
 
-        def autopsy(self, cell):
+        def failure(self, cell):
             return CellResult(cell.key, FAILED, "died")
 
         def end(self):
@@ -98,15 +97,15 @@ def office(monkeypatch):
             office.busy.pop(self, None)
 
     monkeypatch.setattr(runner, "WorkerProcess", Worker)
-    monkeypatch.setattr(runner, "_LOOK", 0.01)
-    original = runner._Run._take
+    monkeypatch.setattr(runner, "_CHECK_INTERVAL", 0.01)
+    original = runner._Run._receive
 
     def take(self, worker, message):
         if message != READY:
             office.busy.pop(worker, None)
         original(self, worker, message)
 
-    monkeypatch.setattr(runner._Run, "_take", take)
+    monkeypatch.setattr(runner._Run, "_receive", take)
     return office
 
 
@@ -241,15 +240,15 @@ def test_cells_that_want_quiet_get_it(store, office):
 
 
 def test_progress(store, office):
-    told = []
+    reports = []
     spec = make_spec(cells(0, 1, 2) + cells(3, estimator="B"))
     office.does = lambda cell: ended(FAILED)(cell) if cell.seed == 3 else done(cell)
-    run(spec, store, workers=1, on_event=told.append)
-    assert (told[0].done, told[0].total, told[0].seconds_left) == (0, 4, None)
-    assert told[0].running == ("A on d, file-order, seed 0",)
-    assert [report.done for report in told] == sorted(report.done for report in told)
-    assert (told[-1].done, told[-1].failed, told[-1].running) == (4, 1, ())
-    assert told[-1].seconds_left == 0
+    run(spec, store, workers=1, on_event=reports.append)
+    assert (reports[0].done, reports[0].total, reports[0].seconds_left) == (0, 4, None)
+    assert reports[0].running == ("A on d, file-order, seed 0",)
+    assert [report.done for report in reports] == sorted(report.done for report in reports)
+    assert (reports[-1].done, reports[-1].failed, reports[-1].running) == (4, 1, ())
+    assert reports[-1].seconds_left == 0
 
 
 def test_time_left_follows_from_the_same_method_on_the_same_data(store):

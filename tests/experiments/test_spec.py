@@ -1,14 +1,18 @@
-"""Specs: what is bundled, how a file becomes cells, and what is said about a wrong one."""
+"""Specs: the bundled ones, from a file to cells, and errors about a wrong file."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 
 from manyview.cluster import available_methods
+from manyview.cluster._registry import HOMES, get_method
 from manyview.datasets import dataset_info
 from manyview.exceptions import SpecError
 from manyview.experiments import available_specs, load_spec
@@ -186,7 +190,7 @@ def test_growth(written):
     assert {row.name for row in found.rows["generated, n=200"]} == {"TBGL", "ETLMSC"}
 
 
-def test_own_row_takes_the_place_of_the_shared_one(written):
+def test_own_row_replaces_the_shared_one(written):
     (found,) = load_spec(
         written(TABLE.replace("seeds", 'methods = ["SFMC", "TBGL"]\nseeds').replace("0.5", "0.3"))
     ).parts
@@ -204,6 +208,23 @@ def test_own_parts_lie_beside_the_file_that_names_them(written, monkeypatch, tmp
     assert load_spec("both.toml").cells == spec.cells
 
 
+def test_a_method_of_the_registry_needs_no_row_here(written, monkeypatch):
+    class Toy(get_method("MVSC").estimator):
+        pass
+
+    monkeypatch.setitem(sys.modules, "manyview.cluster._toy", SimpleNamespace(Toy=Toy))
+    monkeypatch.setitem(HOMES, "Toy", "_toy")
+    rows = part(load_spec("result1"), "result1").rows["MSRC-v5"]
+    assert (rows[-1].name, rows[-1].estimator, dict(rows[-1].parameters)) == ("Toy", "Toy", {})
+    (found,) = load_spec(written(TABLE.replace("seeds", 'methods = "Toy"\nseeds'))).parts
+    assert [row.name for row in found.rows["MSRC-v5"]] == ["Toy", "SFMC"]
+
+
+def test_reading_specs_imports_pydantic_and_nothing_else_does():
+    code = "import sys, manyview.experiments; assert 'pydantic' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 PUBLISHED = '\n[published.MSRC-v5]\nSFMC = "0.8±0.1 0.7"\n'
 
 
@@ -216,11 +237,11 @@ def test_published_values(written):
 
 WRONG = {
     "unknown key": (TABLE.replace("seeds", "seedz = 1\nseeds"), r"seedz: no such key; .* Did you mean 'seeds'\?"),
-    "missing key": (TABLE.replace("title", "note"), r"mine\.toml: title: expected a text, got nothing"),
+    "missing key": (TABLE.replace("title", "note"), r"mine\.toml: title: missing\. Add this key"),
     "kind": (TABLE.replace('"table"', '"tables"'), r"kind: expected one of table, sweep, .*; got 'tables'"),
     "text for a number": (TABLE.replace("seeds = 2", 'seeds = "2"'), r"seeds: expected a whole number, got '2'"),
     "true for a number": (TABLE.replace("seeds = 2", "seeds = true"), r"seeds: expected a whole number, got True"),
-    "no seed": (TABLE.replace("seeds = 2", "seeds = 0"), r"seeds: expected 1 to 1000, got 0"),
+    "no seed": (TABLE.replace("seeds = 2", "seeds = 0"), r"seeds: expected at least 1, got 0"),
     "estimator": (TABLE.replace('= "SFMC"\npar', '= "SMFC"\npar'), r"\[row 'SFMC'\] estimator: .* got 'SMFC'"),
     "parameter": (TABLE.replace("n_anchors", "n_anchor"), r"\[row 'SFMC'\] parameters: .* Did you mean 'n_anchors'\?"),
     "value": (
@@ -237,12 +258,12 @@ WRONG = {
     ),
     "dataset": (TABLE.replace("MSRC-v5", "MSRC-v6"), r"datasets: .* got 'MSRC-v6'\. Did you mean 'MSRC-v5'\?"),
     "no dataset": (TABLE.replace('datasets = ["MSRC-v5"]\n', ""), r"datasets: expected at least one"),
-    "row twice": (TABLE + '[[row]]\nname = "SFMC"\nestimator = "TBGL"\n', r"row: 'SFMC' is there more than once"),
+    "row twice": (TABLE + '[[row]]\nname = "SFMC"\nestimator = "TBGL"\n', r"row: has 'SFMC' more than once"),
     "axes of a table": (SWEEP.replace("sweep", "table"), r"axes: expected none, as kind is 'table'"),
     "no methods": (TABLE.partition("[[row]]")[0], r"methods: expected at least one, here or as \[\[row\]\]"),
     "sweep without": (TABLE.replace('"table"', '"sweep"'), r"axes: expected at least one, as kind is 'sweep'"),
-    "axis": (SWEEP.replace('parameter = "n_anchors"\n', ""), r"\[axes\.m\] parameter: expected what is varied"),
-    "axis values": (SWEEP.replace("0.2", "0.1"), r"\[axes\.m\] values: expected a list of different numbers"),
+    "axis": (SWEEP.replace('parameter = "n_anchors"\n', ""), r"\[axes\.m\] parameter: missing"),
+    "axis values": (SWEEP.replace("0.2", "0.1"), r"\[axes\.m\] values: has 0\.1 more than once"),
     "method": (TABLE.replace("seeds", 'methods = "MVSCC"\nseeds'), r"methods: .* got 'MVSCC'\. Did you mean 'MVSC'"),
     "other dataset": (
         TABLE + "per_dataset.ORL = { n_anchors = 3 }\n",
@@ -256,19 +277,36 @@ WRONG = {
     "published count": (TABLE + PUBLISHED.replace(" 0.7", ""), r"SFMC: expected 2 values, one per score, got 1"),
     "published value": (TABLE + PUBLISHED.replace("0.7", "0,7"), r"SFMC: expected numbers, mean±deviation, got"),
     "stated": (SWEEP + "[stated]\nORL = 0.1\n", r"\[stated\] ORL: expected one of MSRC-v5"),
-    "growth of a preset": (GROWTH + 'preset = "tbgl_preset"\n', r"\[row 'ETLMSC'\] preset: means nothing in a part"),
+    "growth of a preset": (GROWTH + 'preset = "tbgl_preset"\n', r"\[row 'ETLMSC'\] preset: has no meaning in a part"),
     "growth axis": (
         GROWTH.replace('axes = "n"', 'axes = "k"'),
         r"\[row 'ETLMSC'\] axes: expected one of n, m; got 'k'",
     ),
     "growth data": (GROWTH.replace("n_views = 3", "n_view = 3"), r"\[base\] n_view: .* Did you mean 'n_views'\?"),
     "growth stated": (GROWTH + "[stated.TBGL]\nk = 1\n", r"\[stated\.TBGL\] k: expected one of n, m"),
+    "growth axis of two": (
+        GROWTH.replace('data = "n_samples"', 'data = "n_samples", parameter = "n_anchors"'),
+        r"\[axes\.n\] parameter: expected what is varied: either this, or data",
+    ),
+    "axis of a text": (SWEEP.replace("0.2", '"0.2"'), r"\[axes\.m\] values: expected a number, got '0\.2'"),
+    "score of a number": (TABLE.replace('"nmi"', "1"), r"scores: expected a text, got 1"),
+    "no score": (TABLE.replace('["acc", "nmi"]', "[]"), r"scores: expected at least one, got \[\]"),
+    "text for a table": (TABLE.replace("{ n_anchors = 0.5 }", "'n'"), r"\[row 'SFMC'\] parameters: expected a table"),
+    "number for a list": (TABLE.replace('["MSRC-v5"]', "1"), r"datasets: expected a list, got 1"),
+    "row without a name": (TABLE.replace('name = "SFMC"', ""), r"\[row 1\] name: missing"),
+    "rows of numbers": (TABLE.partition("[[row]]")[0] + "row = [1]", r"row: expected a table, got 1"),
+    "unknown key of a row": (TABLE + "notes = 'n'", r"\[row 'SFMC'\] notes: no such key; .* Did you mean 'note'\?"),
+    "published number": (
+        TABLE + "[published.MSRC-v5]\nSFMC = 1",
+        r"\[published\.MSRC-v5\] SFMC: expected a text, got 1",
+    ),
+    "stated text": (SWEEP + "[stated]\nMSRC-v5 = 'x'\n", r"\[stated\] MSRC-v5: expected a number, got 'x'"),
     "not TOML": ("kind = table", r"mine\.toml: not a TOML file: "),
 }
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_spec_is_told(written, what):
+def test_a_wrong_spec_is_refused(written, what):
     text, message = WRONG[what]
     with pytest.raises(SpecError, match=message) as error:
         load_spec(written(text))
@@ -323,7 +361,7 @@ def test_scores_of_the_tables(paper):
         (b"title = 't'\nparts = ['nothing']", r"odd\.toml: no spec called 'nothing'"),
         (
             TABLE.replace("seeds = 2", "seeds = 100000000").encode(),
-            r"odd\.toml: seeds: expected 1 to 1000, got 100000000",
+            r"odd\.toml: seeds: expected at most 1000, got 100000000",
         ),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_store_of_a_newer_edition(store):
     store.close()
     with sqlite3.connect(store.path) as newer:
         newer.execute("PRAGMA user_version = 7")
-    with pytest.raises(StoreError, match="newer manyview: edition 7"):
+    with pytest.raises(StoreError, match="newer manyview: version 7"):
         Store(store.path)
 
 

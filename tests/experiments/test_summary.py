@@ -163,7 +163,7 @@ def test_labels_without_the_classes_of_their_dataset(made, row):
     cells = made.table([made.dataset("A")], [row("MVSC")], seeds=1)
     made.done(cells["A", "MVSC", SHUFFLED][0])
     del made.facts["A"]
-    with pytest.raises(ValueError, match="datasets: no facts of 'A', of which there are results; got those of: none"):
+    with pytest.raises(ValueError, match="datasets: expected the facts of 'A', which has results; got those of: none"):
         made.summary()
 
 

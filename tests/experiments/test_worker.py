@@ -16,8 +16,8 @@ from manyview import Views
 from manyview.cluster._registry import get_method
 from manyview.datasets import make_multiview
 from manyview.experiments import _worker
-from manyview.experiments._messages import READY
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, SHUFFLED, Cell
+from manyview.experiments._process import READY
 from manyview.experiments._worker import Datasets, execute
 from manyview.metrics import accuracy
 
@@ -104,7 +104,7 @@ def test_samples_that_lack_views_are_handed_on(told, monkeypatch):
     assert "shuffled" not in answer.result.reason
     answer = execute(cell("LMVSC", protocol=SHUFFLED, seed=3), Datasets())
     assert f"the first in row {row}." in answer.result.reason
-    assert answer.result.reason.endswith("Rows are counted as shuffled.")
+    assert answer.result.reason.endswith("Rows are counted after shuffling.")
 
 
 def test_the_number_of_clusters_is_that_of_the_classes_unless_it_is_given(told, monkeypatch):
@@ -165,7 +165,7 @@ def test_datasets_are_read_once_and_the_oldest_go(monkeypatch):
 
     monkeypatch.setattr(_worker, "load", load)
     views_bytes = sys.getsizeof(Views((np.zeros((4, 2)), np.zeros((4, 2))), labels=[0, 0, 1, 1]))
-    datasets = Datasets(most_bytes=2 * views_bytes)
+    datasets = Datasets(max_bytes=2 * views_bytes)
     for n in (1, 2, 1, 3, 1, 2):
         datasets.get(Cell(str(n), {"n": n}, "A"))
     assert read == [1, 2, 3, 2]

@@ -21,7 +21,7 @@ from manyview.cli import app
 from manyview.datasets import make_multiview
 from manyview.experiments import Spec, summarise, to_csv, to_latex, to_markdown
 from manyview.experiments._model import FAILED, SHUFFLED, Cell, CellResult, Dataset, DatasetFacts, Entry, Part, Row
-from manyview.experiments._pictures import COMPONENTS, LEARNED, graph_pictures
+from manyview.experiments._worker import COMPONENTS, LEARNED, graph_pictures
 from manyview.report.experiments import render
 
 LONG = 100_000

@@ -199,7 +199,7 @@ class Source:
 
     @property
     def as_data(self) -> dict[str, Any]:
-        """What an experiment reads the same views from, see :func:`manyview.experiments._data.load`."""
+        """What an experiment reads the same views from, see :func:`manyview.experiments._datasets.load`."""
         more = {"options": self.options, "view_sizes": self.sizes}
         return {"read": self.path} | {name: value for name, value in more.items() if value not in (None, {})}
 

@@ -61,8 +61,8 @@ def compare(
     from manyview import experiments as library
     from manyview.cli._progress import ProgressDisplay, fit_progress
     from manyview.cli._run import check_n_clusters, say_chosen, suggest
-    from manyview.experiments._compare_csv import labels_csv, runs_csv
     from manyview.experiments.compare import compare_results, comparison_spec
+    from manyview.experiments.export import labels_csv, runs_csv
     from manyview.experiments.summary import distinct_runs
     from manyview.report.documents import describe_data, describe_suggestion
     from manyview.views import check_views

@@ -223,7 +223,7 @@ def export(
 
 def _select(name: str, parts: list[str], seeds: int | None) -> Spec:
     from manyview import experiments as library
-    from manyview.experiments._select import first_seeds, only
+    from manyview.experiments import first_seeds, only
 
     spec = only(library.load_spec(name), parts)
     return spec if seeds is None else first_seeds(spec, seeds)

@@ -1,10 +1,10 @@
-"""The paper's evaluation as declared specs, a runner that can be stopped at any moment, and a store."""
+"""The paper's evaluation and experiments of your own: specs in files, a runner that can be stopped, and a store."""
 
-from manyview.experiments._data import why_absent
-from manyview.experiments._model import Spec
-from manyview.experiments._select import first_seeds, only
+from manyview.experiments._datasets import why_absent
+from manyview.experiments._markdown import to_markdown
+from manyview.experiments._model import Spec, first_seeds, only
 from manyview.experiments._spec import available_specs, load_spec
-from manyview.experiments.export import to_csv, to_latex, to_markdown
+from manyview.experiments.export import to_csv, to_latex
 from manyview.experiments.runner import Outcome, Progress, run
 from manyview.experiments.store import Store
 from manyview.experiments.summary import summarise

@@ -1,16 +1,17 @@
-"""What an experiment is made of: specs have parts, parts have entries, and every entry points to a cell.
+"""The records of experiments: specs have parts, parts have entries, and every entry points to a cell.
 
-A *cell* is one fit: a dataset, an estimator with its parameters, an order of the rows and a seed. It knows nothing of
-the table it is for, so a fit that several tables need is one cell and runs once. An *entry* is the place of a cell in a
-table or figure. Reading specs is the matter of ``_spec.py``, running cells of ``runner.py``.
+A *cell* is one fit: a dataset, an estimator with its parameters, an order of the rows and a seed. It is independent of
+the table it is for, so a fit that several tables need is one cell and runs once. An *entry* is the position of a cell
+in a table or figure. ``_spec.py`` reads specs, ``runner.py`` runs cells.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,24 +22,24 @@ from manyview.exceptions import DatasetError
 FILE_ORDER = "file-order"
 SHUFFLED = "shuffled"
 PROTOCOLS = (FILE_ORDER, SHUFFLED)
-"""How rows are ordered: as in the file, like the paper; or shuffled, with another permutation for each seed."""
+"""Order of the rows: as in the file, like the paper; or shuffled, with another permutation for each seed."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where views come from.
+    """A dataset and its source.
 
     Parameters
     ----------
     name : str
-        What tables call it.
+        Its name in tables.
     source : dict
         ``{"fetch": name}`` of :func:`manyview.datasets.fetch_dataset`, ``{"load": name}`` of a loader of
         :mod:`manyview.datasets`, ``{"read": path}`` of a file (or a list of files) with views and classes for
         :func:`manyview.read_views`, with its ``"options"`` beside it, or ``{"generate": {...}}``, arguments of
         :func:`manyview.datasets.make_multiview`. With ``"first": n`` beside it, only the first rows.
     stand_in_for : str, optional
-        The dataset of the paper that it takes the place of. A stand-in is never shown in a published row.
+        The dataset of the paper that it replaces. A stand-in is never shown with published values.
     """
 
     name: str
@@ -48,19 +49,19 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Cell:
-    """One fit, described by all that decides its result.
+    """One fit, described by everything that determines its result.
 
     Parameters
     ----------
     dataset : str
         Name of the dataset.
     source : dict
-        Where it comes from, as in :class:`Dataset`.
+        Source of the dataset, as in :class:`Dataset`.
     estimator : str
         Name of the class, one of :func:`manyview.cluster.available_methods`.
     parameters : dict
-        Arguments of the estimator besides ``random_state`` and ``n_jobs``. Without ``n_clusters``, there are as many
-        clusters as known classes.
+        Arguments of the estimator besides ``random_state`` and ``n_jobs``. The default of ``n_clusters`` is the number
+        of known classes.
     protocol : {"file-order", "shuffled"}
         Order of the rows.
     seed : int
@@ -82,29 +83,29 @@ class Cell:
 
     @cached_property
     def description(self) -> str:
-        """The cell as JSON, the same text for the same cell."""
+        """The cell as JSON; equal cells have equal texts."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
     @cached_property
     def key(self) -> str:
-        """A name that only this cell has."""
+        """The checksum of the description, which identifies the cell."""
         return hashlib.sha256(self.description.encode()).hexdigest()[:32]
 
     @cached_property
     def group(self) -> str:
-        """What all seeds of a cell share: they need about the same time and memory."""
+        """The description without seed and order of rows: cells of a group need about the same time and memory."""
         shared = {name: value for name, value in asdict(self).items() if name not in ("seed", "protocol")}
         return json.dumps(shared, sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: how a method is run.
+    """A row of a table: how a method is run.
 
     Parameters
     ----------
     name : str
-        What the table calls it, as the paper does where it is there.
+        Name of the row; the paper's where the paper has it.
     estimator : str
         Name of the class.
     parameters : dict
@@ -114,7 +115,7 @@ class Row:
     view : int, optional
         The only view that it gets; None for all.
     note : str
-        What a reader must know about the setting.
+        Remark on the setting, shown below the table.
     """
 
     name: str
@@ -127,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Entry:
-    """The place of a cell: a line of a table, or a point of a curve."""
+    """The position of a cell: a row of a table, or a point of a curve."""
 
     part: str
     dataset: str
@@ -146,26 +147,26 @@ class Part:
     name : str
         The label in the paper where it is from there, such as "result1".
     kind : {"table", "sweep", "growth", "graphs"}
-        Lines of scores; scores over a parameter; time over the size of the problem; pictures of graphs.
+        Rows of scores; scores over a parameter; time over the size of the problem; pictures of graphs.
     title, source, note : str
-        For the reader: what it shows, where it comes from, what must be known.
+        For the reader: what it shows, where in the paper it is, remarks.
     datasets : tuple of Dataset
     rows : dict of tuple of Row
-        By the name of the dataset: lines for single views depend on how many there are.
+        By the name of the dataset: the rows of single views depend on the number of views.
     entries : tuple of Entry
         All fits that it needs.
     scores : tuple of str
-        Which of :data:`manyview.metrics.SCORES` the table or figure shows.
+        Scores that the table or figure shows, of :data:`manyview.metrics.SCORES`.
     published : dict
-        ``published[dataset][row]`` is a dict score -> (mean, deviation or None), or the text that stands there
+        ``published[dataset][row]`` is a dict score -> (mean, deviation or None), or the text that the paper has
         instead, such as "OM".
     axes : dict
         Of a sweep or growth: name -> label.
     stated : dict
-        What the paper says about the figure: of a sweep the best value by dataset, of growth
+        Statements of the paper about the figure: of a sweep the best value by dataset, of growth
         ``stated[row][axis]``, the exponent.
     alone : bool
-        Whether its cells must run one at a time, because their time is the result.
+        Whether its cells must run one at a time, because their time is measured.
     time_limit : float, optional
         Seconds for one cell; None for the runner's own.
     """
@@ -188,7 +189,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Spec:
-    """What one command runs and shows: some parts."""
+    """An experiment: the parts that one command runs and shows."""
 
     name: str
     title: str
@@ -196,9 +197,66 @@ class Spec:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All cells, each once. The first seed of every part comes first: a run that is stopped has some of all."""
+        """All cells, each once, by seed: a run that is stopped early has results of every part."""
         distinct = {entry.cell.key: entry.cell for part in self.parts for entry in part.entries}
         return tuple(sorted(distinct.values(), key=lambda cell: cell.seed))
+
+
+def only(spec: Spec, parts: Sequence[str]) -> Spec:
+    """Keep the named parts, in the order of the spec; all if none are named.
+
+    Parameters
+    ----------
+    spec : Spec
+    parts : sequence of str
+        Names of parts of ``spec``.
+
+    Examples
+    --------
+    >>> from manyview.experiments._model import Part, Spec
+    >>> tables = [Part(name, "table", "", "", (), {}, ()) for name in ("one", "two", "three")]
+    >>> [part.name for part in only(Spec("all", "", tuple(tables)), ["three", "one"]).parts]
+    ['one', 'three']
+    """
+    known = [part.name for part in spec.parts]
+    for name in parts:
+        if name not in known:
+            raise ValueError(f"part: expected one of {', '.join(known)} of the spec {spec.name}, got {name!r}.")
+    return replace(spec, parts=tuple(part for part in spec.parts if part.name in parts or not parts))
+
+
+def first_seeds(spec: Spec, n: int) -> Spec:
+    """Keep the ``n`` smallest seeds of every row, order of rows and point; all if there are fewer.
+
+    Parameters
+    ----------
+    spec : Spec
+    n : int
+        At least 1.
+
+    Examples
+    --------
+    >>> from manyview.experiments._model import Cell, Entry, Part, Spec
+    >>> fits = tuple(Entry("one", "digits", "TBGL", Cell("digits", {}, "TBGL", seed=seed)) for seed in range(20))
+    >>> spec = Spec("all", "", (Part("one", "table", "", "", (), {}, fits),))
+    >>> [entry.cell.seed for entry in first_seeds(spec, 3).parts[0].entries]
+    [0, 1, 2]
+    """
+    if n < 1:
+        raise ValueError(f"seeds: expected at least 1, got {n}.")
+    return replace(spec, parts=tuple(_with_first_seeds(part, n) for part in spec.parts))
+
+
+def _with_first_seeds(part: Part, n: int) -> Part:
+    seeds = defaultdict(set)
+    for entry in part.entries:
+        seeds[_position(entry)].add(entry.cell.seed)
+    kept = {position: sorted(found)[:n] for position, found in seeds.items()}
+    return replace(part, entries=tuple(entry for entry in part.entries if entry.cell.seed in kept[_position(entry)]))
+
+
+def _position(entry: Entry) -> tuple[object, ...]:
+    return entry.dataset, entry.row, entry.cell.protocol, entry.axis, entry.value
 
 
 DONE = "done"
@@ -207,31 +265,31 @@ MEMORY = "memory"
 TIME = "time"
 ABSENT = "absent"
 STATUSES = (DONE, FAILED, MEMORY, TIME, ABSENT)
-"""How a cell ended: with labels; with an error; for lack of memory; at its time limit; without its dataset."""
+"""How a cell ended: with labels; with an error; out of memory; at its time limit; without its dataset."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """How a cell ended, and what it found.
+    """The result of a cell.
 
     Parameters
     ----------
     key : str
-        Of the cell.
+        Key of the cell.
     status : str
         One of :data:`STATUSES`.
     reason : str
-        Why it did not end with labels, for the reader of a table; else empty.
+        Why there are no labels, for the reader of a table; else empty.
     labels : ndarray of shape (n_samples,), optional
-        Clusters, in the order of the *file* also if the rows were shuffled.
+        Clusters, in the order of the *file*, also if the rows were shuffled.
     seconds : float, optional
         Time of the fit alone.
     peak_bytes : int, optional
-        Most memory during the fit, less that before it.
+        Peak memory during the fit, minus the memory before it.
     pictures : dict of ndarray
         If the cell keeps graphs: name of a view, or "learned" -> a picture, rows by samples and columns by anchors.
     run : int
-        Which run of the store did it, see :meth:`Store.runs`.
+        Number of the run in the store, see :meth:`Store.runs`.
     """
 
     key: str
@@ -246,7 +304,7 @@ class CellResult:
 
 @dataclass(frozen=True, eq=False)
 class DatasetFacts:
-    """What must be known of a dataset to score labels without the dataset.
+    """What is stored of a dataset, so that labels can be scored without it.
 
     Parameters
     ----------
@@ -257,7 +315,7 @@ class DatasetFacts:
     views : tuple of (str, int)
         Name and number of features of each view.
     classes : ndarray of int, shape (n_samples,), or None
-        Known classes as numbers, in the order of the file, -1 for samples without; None if none are known.
+        Known classes as numbers, in the order of the file, -1 where unknown; None if none are known.
     sorted_by_class : bool or None
         Whether every class is one block of rows.
     """
@@ -271,7 +329,7 @@ class DatasetFacts:
 
     @property
     def known_classes(self) -> np.ndarray:
-        """The classes, where something cannot be done without."""
+        """The classes; a DatasetError if none are known."""
         if self.classes is None:
             raise DatasetError(f"{self.name}: has no known classes, so no clustering of it can be scored.")
         return self.classes

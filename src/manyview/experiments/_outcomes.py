@@ -1,4 +1,4 @@
-"""How cells ended, looked up and combined over seeds; scores are computed from labels when they are asked for."""
+"""Results of cells, looked up and combined over seeds; scores are computed from labels on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAITING = "waiting"
 
 
 class Outcomes:
-    """Results of cells beside the classes that they are scored with.
+    """Results of cells with the classes that they are scored with.
 
     Parameters
     ----------
@@ -35,33 +35,33 @@ class Outcomes:
         return self._results.get(cell.key)
 
     def status(self, cell: Cell) -> str:
-        """One of STATUSES, or "waiting"."""
+        """Return one of STATUSES, or "waiting"."""
         result = self[cell]
         return WAITING if result is None else result.status
 
     def done(self, cells: Sequence[Cell]) -> list[tuple[Cell, CellResult]]:
-        """Those that ended with labels."""
+        """Return the cells that ended with labels, with their results."""
         found = ((cell, self[cell]) for cell in cells)
         return [(cell, result) for cell, result in found if result is not None and result.status == DONE]
 
     def labels(self, cell: Cell) -> np.ndarray:
-        """Clusters in the order of the file, of a cell that is done."""
+        """Return the clusters of a cell that is done, in the order of the file."""
         result = self[cell]
         if result is None or result.labels is None:
             raise ValueError(f"results: cell {cell.key} has no labels. Only cells with status 'done' have them.")
         return result.labels
 
     def classes(self, cell: Cell) -> np.ndarray:
-        """Known classes of its dataset, in the order of the file, -1 for samples without."""
+        """Return the known classes of its dataset, in the order of the file, -1 where unknown."""
         if cell.dataset not in self._datasets:
             known = ", ".join(self._datasets) or "none"
             raise ValueError(
-                f"datasets: no facts of {cell.dataset!r}, of which there are results; got those of: {known}."
+                f"datasets: expected the facts of {cell.dataset!r}, which has results; got those of: {known}."
             )
         return self._datasets[cell.dataset].known_classes
 
     def scores(self, cell: Cell) -> dict[str, float]:
-        """The seven scores of a cell that is done. NMI is the paper's: divided by the larger entropy."""
+        """Return all scores of a cell that is done. NMI is the paper's: divided by the larger entropy."""
         if cell.key not in self._scores:
             classes = self.classes(cell)
             known = classes >= 0
@@ -69,7 +69,7 @@ class Outcomes:
         return self._scores[cell.key]
 
     def combined(self, cells: Sequence[Cell]) -> dict[str, Any] | None:
-        """All seeds of a place in a table: mean and deviation of those that are done, or why there are none."""
+        """Combine all seeds of a table's cell: mean and deviation of those that are done, or why there are none."""
         if not cells:
             return None
         done = self.done(cells)
@@ -82,7 +82,7 @@ class Outcomes:
             "status": DONE,
             "runs": len(done),
             "scores": {name: mean_and_deviation([value[name] for value in values]) for name in SCORES},
-            # medians, because cells run beside each other and beside whatever else the machine does
+            # medians, because other cells and programs run at the same time
             "seconds": float(np.median(seconds)) if seconds else None,
             "peak_bytes": int(np.median(peaks)) if peaks else None,
         }
@@ -91,7 +91,7 @@ class Outcomes:
         return found
 
     def without_result(self, cells: Sequence[Cell]) -> dict[str, Any]:
-        """Status and reason of cells of which none is done: what most of them ended with."""
+        """Return the most frequent status and reason of cells of which none is done."""
         ended = [result for result in map(self.__getitem__, cells) if result is not None]
         if not ended:
             return {"status": WAITING}
@@ -99,12 +99,12 @@ class Outcomes:
         return {"status": status, "reason": reason}
 
     def _failures(self, cells: Sequence[Cell], asked: int) -> str:
-        """How many seeds ended without labels, and why: "2 of 20 runs did not end: 2 x time limit of 600 s"."""
+        """Say how many seeds ended without labels, and why: "2 of 20 runs did not end: 2 x time limit of 600 s"."""
         reasons = Counter(result.reason for result in map(self.__getitem__, cells) if result is not None)
         why = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common())
         return f"{len(cells)} of {asked} runs did not end: {why}"
 
 
 def mean_and_deviation(values: Sequence[float]) -> dict[str, float]:
-    """Of runs: the deviation is that of the runs themselves (divided by their number), as published tables have it."""
+    """Return mean and standard deviation over runs; the variance is divided by their number, as in published tables."""
     return {"mean": float(np.mean(values)), "std": float(np.std(values))}

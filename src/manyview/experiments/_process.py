@@ -1,7 +1,9 @@
-"""One worker process, seen from the runner: started, given a cell, watched, ended."""
+"""A worker process as the runner sees it, and the messages between them: a line of JSON each, arrays as base64."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import queue
 import signal
@@ -11,25 +13,63 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import manyview
 from manyview._utils.machine import resident_memory
-from manyview.experiments._messages import READY, Answer, from_line
-from manyview.experiments._model import FAILED, MEMORY, Cell, CellResult
+from manyview.experiments._model import FAILED, MEMORY, Cell, CellResult, DatasetFacts
+
+READY = "ready"
+"""The first line that a worker writes; the time limit counts from here."""
 
 ENDED = "ended"
-"""The last message of a worker."""
+"""The last message about a worker: its process has ended."""
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Start processes that do not hear Ctrl-C and SIGTERM, from their first moment on.
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The result of a cell, and the facts of its dataset if that could be read."""
 
-    These often reach all processes of a program, the workers before the runner. It is the runner that decides: a cell
-    whose process was ended from outside would be taken for a failed one.
+    result: CellResult
+    data: DatasetFacts | None
+
+
+def to_line(answer: Answer) -> str:
+    """Return an answer as a line of text."""
+    return json.dumps(asdict(answer), default=_encode_array)
+
+
+def from_line(line: str) -> Answer:
+    """Return the answer of a line."""
+    raw = json.loads(line, object_hook=_decode_array)
+    data = raw["data"] and DatasetFacts(**raw["data"] | {"views": tuple(map(tuple, raw["data"]["views"]))})
+    return Answer(CellResult(**raw["result"]), data)
+
+
+def _encode_array(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"dtype": value.dtype.str, "shape": value.shape, "base64": base64.b64encode(value.tobytes()).decode()}
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def _decode_array(value: dict[str, Any]) -> Any:
+    if value.keys() != {"dtype", "shape", "base64"}:
+        return value
+    return np.frombuffer(base64.b64decode(value["base64"]), value["dtype"]).reshape(value["shape"])
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C and SIGTERM from their beginning.
+
+    These signals often reach all processes of a program, the workers before the runner. The runner ends its workers
+    itself: a cell whose process was ended from outside would count as failed.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -42,19 +82,19 @@ def _deaf_children() -> Iterator[None]:
 
 
 class WorkerProcess:
-    """A process that fits one cell after the other.
+    """A process that fits one cell after another.
 
     Parameters
     ----------
     messages : queue of (WorkerProcess, Answer or str)
-        Gets ``READY`` when it can begin, the answer to each cell, and ``ENDED`` when the process is no more.
+        Receives ``READY`` when the process can begin, the answer to each cell, and ``ENDED`` when it has ended.
     """
 
     def __init__(self, messages: queue.SimpleQueue[tuple[WorkerProcess, Answer | str]]) -> None:
         packages = str(Path(manyview.__file__).parents[1])
         paths = [packages, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
-        with _deaf_children():
+        with _signals_blocked():
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "manyview.experiments._worker"],
                 stdin=subprocess.PIPE,
@@ -75,7 +115,7 @@ class WorkerProcess:
         self._messages.put((self, ENDED))
 
     def send(self, cell: Cell) -> None:
-        """Give it a cell; if the process has died, that is told like any other death."""
+        """Send a cell; if the process has died, that is noticed where its output ends."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(cell.description + "\n")
@@ -84,21 +124,21 @@ class WorkerProcess:
             self._process.kill()
 
     def memory(self) -> int:
-        """Bytes it has in memory now; 0 if the system does not tell."""
+        """Return the bytes it has in memory now; 0 if the system does not say."""
         return resident_memory(self._process.pid) or 0
 
     def end(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         self._errors.close()
 
-    def autopsy(self, cell: Cell) -> CellResult:
-        """What to write about the cell that a process died with."""
+    def failure(self, cell: Cell) -> CellResult:
+        """Return the result of the cell that a process died with."""
         code = self._process.wait()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        if code == -9:  # SIGKILL, which not every system knows by name
-            return CellResult(cell.key, MEMORY, "the system ended the process, most often for lack of memory")
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return CellResult(cell.key, FAILED, f"the process ended with {how}" + (f": {said[-1][:500]}" if said else ""))
+        printed = self._errors.read().decode(errors="replace").strip().splitlines()
+        if code == -9:  # SIGKILL, which the signal module does not have on every system
+            return CellResult(cell.key, MEMORY, "the system killed the process, most often because memory ran out")
+        reason = f"the process ended with signal {-code}" if code < 0 else f"the process ended with exit code {code}"
+        return CellResult(cell.key, FAILED, f"{reason}: {printed[-1][:500]}" if printed else reason)

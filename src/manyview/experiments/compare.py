@@ -1,6 +1,6 @@
-"""Several methods on one dataset, side by side: a spec that is made in memory, and what came out of it as a dict.
+"""Comparison of several methods on one dataset: a spec that is made in memory, and its results as a dict.
 
-Rows are shuffled, in another way for each seed, so no figure here owes anything to the order of the file.
+Rows are shuffled, with another permutation for each seed, so no value here depends on the order of the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CRITERIA = {
     "agreement": "agreement with the other methods, largest first",
     "stability": "agreement between the runs of the method itself, largest first",
 }
-"""What methods can be ordered by: known classes if there are any, else other methods, else nothing but themselves."""
+"""Criteria that methods are ordered by: known classes if there are any, else other methods, else their own runs."""
 
 NO_CLASSES = (
     "No classes are known, so nothing here says which method is right. Methods can agree and all be wrong: "
@@ -44,7 +44,7 @@ def comparison_spec(
     Parameters
     ----------
     source : dict
-        Where the views come from, as :func:`manyview.experiments._data.load` takes it.
+        Source of the views, see :func:`manyview.experiments._datasets.load`.
     methods : sequence of str
         Names of classes, see :func:`manyview.cluster.available_methods`. All have their default parameters.
     n_clusters : int
@@ -52,7 +52,7 @@ def comparison_spec(
     seeds : int
         Runs of each method, with the seeds 0, 1, ...; each has another order of the rows.
     name : str, default="data"
-        What to call the dataset.
+        Name of the dataset.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def comparison_spec(
 def compare_results(
     spec: Spec, results: Mapping[str, CellResult], datasets: Mapping[str, DatasetFacts]
 ) -> dict[str, Any]:
-    """Bring the results of a comparison into one dict of plain values, as JSON can hold them.
+    """Collect the results of a comparison in one dict of plain values that JSON can hold.
 
     Parameters
     ----------
@@ -94,16 +94,16 @@ def compare_results(
     results : dict of CellResult
         By the key of the cell.
     datasets : dict of DatasetFacts
-        By name; the dataset may be absent as long as nothing is done.
+        By name; the dataset may be absent if no cell is done.
 
     Returns
     -------
     dict
         ``row_order`` and ``timing`` say how everything was measured, ``criterion`` and ``ordered_by`` what the methods
-        are ordered by, ``note`` what a reader must know. Of each method, ``runs`` has every seed, ``scores`` mean and
-        deviation of each score where classes are known, ``stability`` the mean agreement (adjusted Rand index) between
-        its own runs, and ``agreement`` that with all other methods at the same seeds; ``agreement`` of the whole has
-        every pair. Methods without any clusters come last, with their ``reason``.
+        are ordered by; ``note`` is a remark for the reader. Of each method, ``runs`` has every seed, ``scores`` mean
+        and deviation of each score where classes are known, ``stability`` the mean agreement (adjusted Rand index)
+        between its own runs, and ``agreement`` that with all other methods at the same seeds. The top-level
+        ``agreement`` has every pair. Methods without any clusters come last, with their ``reason``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def compare_results(
     between = _between_methods(labels)
     methods = [_method(name, own, outcomes, labels[name], between, scored) for name, own in cells.items()]
     criterion = "acc" if scored else "agreement" if between else "stability"
-    methods.sort(key=lambda method: _place(method, criterion), reverse=True)
+    methods.sort(key=lambda method: _sort_key(method, criterion), reverse=True)
     return plain(
         {
             "n_clusters": part.entries[0].cell.parameters["n_clusters"],
@@ -145,7 +145,7 @@ Pairs = dict[frozenset[str], dict[int, float]]
 
 
 def _between_methods(labels: Mapping[str, Mapping[int, np.ndarray]]) -> Pairs:
-    """Agreement of any two methods at the seeds that both have."""
+    """Compute the agreement of any two methods at the seeds that both have."""
     found: Pairs = {}
     for one, other in combinations(labels, 2):
         if shared := sorted(labels[one].keys() & labels[other].keys()):
@@ -187,7 +187,7 @@ def _method(
         else None,
         "stability": _mean([adjusted_rand(one, other) for one, other in combinations(labels.values(), 2)]),
         "agreement": _mean([value for by_seed in own for value in by_seed.values()]),
-        # a median, because fits run beside each other and beside whatever else the machine does
+        # a median, because other fits and programs run at the same time
         "seconds": float(np.median([run["seconds"] for run in done])) if done else None,
         "peak_bytes": max((run["peak_bytes"] for run in done if run["peak_bytes"] is not None), default=None),
         "runs": runs,
@@ -208,8 +208,8 @@ def _run(cell: Cell, outcomes: Outcomes, pairs: Sequence[Mapping[int, float]], s
     }
 
 
-def _place(method: Mapping[str, Any], criterion: str) -> tuple[float, ...]:
-    """The larger, the better; what is equal is ordered by how much its runs agree."""
+def _sort_key(method: Mapping[str, Any], criterion: str) -> tuple[float, ...]:
+    """Return the criterion, larger is better; equal methods are ordered by their stability."""
     value = (method["scores"] or {}).get("acc", {}).get("mean") if criterion == "acc" else method[criterion]
     return tuple(-2.0 if number is None else number for number in (value, method["stability"]))
 

@@ -1,4 +1,4 @@
-"""Runs the cells of a spec that the store does not have yet, in processes beside each other."""
+"""Running the cells of a spec that the store does not have yet, in several processes."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from dataclasses import dataclass, replace
 
 from manyview._utils.environment import cores, describe_environment
 from manyview._utils.machine import available_memory, gib, physical_memory
-from manyview.experiments._messages import READY, Answer
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, TIME, Cell, CellResult, Spec
-from manyview.experiments._process import WorkerProcess
+from manyview.experiments._process import READY, Answer, WorkerProcess
 from manyview.experiments.store import Store
 
 TIME_LIMIT = 3600.0
-"""Seconds for a cell if neither its part nor the caller says otherwise."""
+"""Default time limit of a cell, in seconds."""
 
-_LOOK = 0.5  # seconds between two looks at time and memory
+_CHECK_INTERVAL = 0.5  # seconds between two checks of time and memory
 _RESERVE = 0.05  # share of the machine's memory that must stay free
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Parameters
     ----------
     done : int
-        Cells that are settled, those of earlier runs included.
+        Cells with a result, those of earlier runs included.
     total : int
         All cells of the spec.
     failed : int
-        Settled ones without labels.
+        Cells that ended without labels.
     running : tuple of str
-        What is being fitted now, in words.
+        Fits that are running now, in words.
     seconds_left : float, optional
-        Estimate from the cells that were run; None as long as there are none.
+        Estimate from the cells that were run; None before the first has ended.
     """
 
     done: int
@@ -50,7 +49,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: how many cells of the spec have each status, how many were fitted now, and how long it took."""
+    """The end of a run: how many cells of the spec have each status, how many were fitted now, and the time it took."""
 
     counts: dict[str, int]
     ran: int
@@ -59,14 +58,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Job:
-    """A cell and the rules of the parts that it is for."""
+    """A cell with the time limit and the rules of its parts."""
 
     cell: Cell
     time_limit: float
     alone: bool = False
 
     def in_words(self) -> str:
-        """For the progress bar."""
+        """Return the description for the progress bar."""
         return f"{self.cell.estimator} on {self.cell.dataset}, {self.cell.protocol}, seed {self.cell.seed}"
 
 
@@ -79,11 +78,11 @@ def run(
     retry: bool = False,
     on_event: Callable[[Progress], None] | None = None,
 ) -> Outcome:
-    """Run what is missing, and write every cell to the store as soon as it has ended.
+    """Run the missing cells, and write each to the store as soon as it has ended.
 
-    It may be killed at any moment and started again: cells that are in the store are not run again. A cell that fails,
-    takes too long or does not fit into memory is written with its reason, and the rest goes on. If a cell ran out of
-    time or memory, its other seeds are not tried.
+    A run may be killed at any moment and started again: cells that are in the store are not run again. A cell that
+    fails, takes too long or does not fit into memory is written with its reason, and the others are run. If a cell ran
+    out of time or memory, its other seeds are not tried.
 
     Parameters
     ----------
@@ -92,11 +91,11 @@ def run(
     store : Store
         Opened with ``create=True``.
     workers : int, optional
-        Processes beside each other; None for one per core. Each computes with one thread.
+        Number of processes; None for one per core. Each computes with one thread.
     time_limit : float, optional
-        Seconds for one cell, instead of what its part says.
+        Seconds for one cell, instead of the limit of its part.
     retry : bool, default=False
-        Whether to run cells again that ended without labels. Datasets that were not there are looked for in any case.
+        Whether to run cells again that ended without labels. Datasets that were absent are looked for in any case.
     on_event : callable, optional
         Called with a :class:`Progress` twice a second and after each cell.
 
@@ -116,7 +115,7 @@ def run(
 
 
 def _jobs(spec: Spec, time_limit: float | None) -> list[Job]:
-    """The distinct cells; one that several parts need gets the most time, and quiet if any of them wants it."""
+    """Return the distinct cells; one of several parts has their longest time limit, and is alone if any asks for it."""
     limits: dict[str, float] = {}
     alone: set[str] = set()
     for part in spec.parts:
@@ -131,7 +130,7 @@ def _jobs(spec: Spec, time_limit: float | None) -> list[Job]:
 @dataclass
 class _Running:
     job: Job
-    since: float | None  # None as long as the process is being started, which is not the cell's fault
+    since: float | None  # None while the process starts, which does not count
 
     @property
     def seconds(self) -> float:
@@ -139,7 +138,7 @@ class _Running:
 
 
 class _Run:
-    """The state of one run. Only this process writes to the store."""
+    """The state of one run. The worker processes do not write to the store."""
 
     def __init__(
         self,
@@ -155,7 +154,7 @@ class _Run:
         open_again = (ABSENT,) if not retry else (ABSENT, TIME, MEMORY, FAILED)
         self._status = {key: found.status for key, found in known.items() if found.status not in open_again}
         waiting = [job for job in jobs if job.cell.key not in self._status]
-        # those that want quiet come first, so that the rest need not stop for them
+        # cells that must run alone come first, so that the others need not wait for them
         self._waiting = deque(sorted(waiting, key=lambda job: not job.alone))
         self._jobs = jobs
         self._idle: list[WorkerProcess] = []
@@ -164,24 +163,24 @@ class _Run:
         self._free_at_start = available_memory()
         self._took: dict[str, list[float]] = {}
         self._ran = 0
-        self._hopeless: dict[str, tuple[str, str]] = {}
+        self._not_tried: dict[str, tuple[str, str]] = {}
         for job in jobs:
-            self._learn_from(job, known.get(job.cell.key))
+            self._note_consequences(job, known.get(job.cell.key))
 
     def go(self) -> Outcome:
         start = time.monotonic()
         try:
             while self._waiting or self._running:
                 self._start_jobs()
-                self._tell()
+                self._report()
                 with suppress(queue.Empty):
-                    self._take(*self._messages.get(timeout=_LOOK))
+                    self._receive(*self._messages.get(timeout=_CHECK_INTERVAL))
                 self._watch_time()
                 self._watch_memory()
         finally:
             for worker in (*self._running, *self._idle):
                 worker.end()
-        self._tell()
+        self._report()
         statuses = [self._status[job.cell.key] for job in self._jobs]
         counts = {status: statuses.count(status) for status in dict.fromkeys(statuses)}
         return Outcome(counts, self._ran, time.monotonic() - start)
@@ -191,8 +190,8 @@ class _Run:
     def _start_jobs(self) -> None:
         while self._waiting and len(self._running) < self._workers:
             job = self._waiting[0]
-            if reason := self._hopeless.get(job.cell.group) or self._hopeless.get(job.cell.dataset):
-                self._settle(self._waiting.popleft(), Answer(CellResult(job.cell.key, *reason), None))
+            if reason := self._not_tried.get(job.cell.group) or self._not_tried.get(job.cell.dataset):
+                self._finish(self._waiting.popleft(), Answer(CellResult(job.cell.key, *reason), None))
                 continue
             if self._running and (job.alone or any(running.job.alone for running in self._running.values())):
                 return
@@ -208,50 +207,50 @@ class _Run:
 
     # ending
 
-    def _take(self, worker: WorkerProcess, message: Answer | str) -> None:
+    def _receive(self, worker: WorkerProcess, message: Answer | str) -> None:
         if message == READY:
             if worker in self._running:
                 self._running[worker].since = time.monotonic()
             return
         running = self._running.pop(worker, None)
-        if running is None:  # it was ended for time or memory, which has been dealt with; or it died without work
+        if running is None:  # killed for time or memory, and finished there; or it died while idle
             self._idle = [other for other in self._idle if other is not worker]
             return
         if isinstance(message, Answer):
             answer = message
             self._idle.append(worker)
         else:
-            answer = Answer(worker.autopsy(running.job.cell), None)
+            answer = Answer(worker.failure(running.job.cell), None)
             worker.end()
-        if answer.result.status == MEMORY and self._was_crowded(running.job):
+        if answer.result.status == MEMORY and self._retry_alone(running.job):
             return
         if answer.result.status == DONE:
             self._took.setdefault(running.job.cell.group, []).append(running.seconds)
-        self._settle(running.job, answer)
+        self._finish(running.job, answer)
 
-    def _was_crowded(self, job: Job) -> bool:
-        """Put a job that others may have taken the memory from to the end, to be tried alone."""
+    def _retry_alone(self, job: Job) -> bool:
+        """Put a job to the end, to run alone, if other cells may have used up the memory; return whether it was."""
         if job.alone or self._workers == 1:
             return False
         self._waiting.append(Job(job.cell, job.time_limit, alone=True))
         return True
 
-    def _settle(self, job: Job, answer: Answer) -> None:
+    def _finish(self, job: Job, answer: Answer) -> None:
         result = replace(answer.result, run=self._number)
         self._store.add(job.cell, result, answer.data)
         self._status[result.key] = result.status
-        self._learn_from(job, result)
-        self._tell()
+        self._note_consequences(job, result)
+        self._report()
 
-    def _learn_from(self, job: Job, result: CellResult | None) -> None:
-        """What one cell says about others: a dataset that is not there, seeds that will not fit either."""
+    def _note_consequences(self, job: Job, result: CellResult | None) -> None:
+        """Note which cells will not be tried: those of an absent dataset, other seeds if time or memory ran out."""
         if result is None or result.key not in self._status:
             return
         if result.status == ABSENT:
-            self._hopeless.setdefault(job.cell.dataset, (ABSENT, result.reason))
+            self._not_tried.setdefault(job.cell.dataset, (ABSENT, result.reason))
         elif result.status in (TIME, MEMORY):
             as_before = f"not tried, as {job.cell.protocol} with seed {job.cell.seed} did not end: {result.reason}"
-            self._hopeless.setdefault(job.cell.group, (result.status, as_before))
+            self._not_tried.setdefault(job.cell.group, (result.status, as_before))
 
     # watching
 
@@ -260,26 +259,26 @@ class _Run:
             if running.seconds > running.job.time_limit:
                 self._end(worker)
                 reason = f"stopped after {running.job.time_limit:.0f} s, its time limit"
-                self._settle(running.job, Answer(CellResult(running.job.cell.key, TIME, reason), None))
+                self._finish(running.job, Answer(CellResult(running.job.cell.key, TIME, reason), None))
 
     def _watch_memory(self) -> None:
-        """End the largest cell before the system has to end any process."""
+        """Kill the largest cell before the system runs out of memory and kills any process."""
         if not self._running or available_memory() > _RESERVE * physical_memory():
             return
         worker = max(self._running, key=lambda worker: worker.memory())
         taken, running = worker.memory(), self._running[worker]
         self._end(worker)
-        if not self._was_crowded(running.job):
+        if not self._retry_alone(running.job):
             reason = f"needs more than {gib(taken)}; {gib(self._free_at_start)} were free"
-            self._settle(running.job, Answer(CellResult(running.job.cell.key, MEMORY, reason), None))
+            self._finish(running.job, Answer(CellResult(running.job.cell.key, MEMORY, reason), None))
 
     def _end(self, worker: WorkerProcess) -> None:
         del self._running[worker]
         worker.end()
 
-    # telling
+    # reporting progress
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self._on_event is not None:
             self._on_event(
                 Progress(
@@ -292,7 +291,7 @@ class _Run:
             )
 
     def _seconds_left(self) -> float | None:
-        """Cells of the same group take about as long; of others the mean over all groups is known at best."""
+        """Estimate the time left from the mean time of a cell's group, or of all groups if none of its group ended."""
         if not self._took:
             return None
         means = {group: sum(took) / len(took) for group, took in self._took.items()}

@@ -1,29 +1,46 @@
-"""Tests that say whether a difference is more than chance: between two orders of the rows, and among many methods."""
+"""Statistical tests, and the two questions that they answer about the results of an experiment.
+
+The order audit: does a method find something else when the rows of the file are shuffled? The ranking: which methods
+are better over all datasets, on shuffled rows?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 from math import floor, log2
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from manyview.cluster._registry import HOMES, get_method
+from manyview.experiments._model import ABSENT, DONE, FILE_ORDER, SHUFFLED, Cell, Part, Row
+from manyview.experiments._outcomes import WAITING, Outcomes
+from manyview.experiments.wording import shown_mean
+from manyview.metrics import adjusted_rand
+
 ALPHA = 0.05
-"""The largest p-value that counts as a difference."""
+"""Significance level: p-values below it count as a difference."""
+
+_RANKED_BY = "acc"
+
+
+# Tests ---------------------------------------------------------------------------------------------------------------
 
 
 def sign_flip_test(differences: Sequence[int] | np.ndarray) -> float:
-    """Test exactly whether paired differences are larger than chance makes them.
+    """Test exactly whether the mean of paired differences is zero.
 
-    If the two members of each pair are exchangeable, every difference is as likely with the other sign. The p-value is
+    If the two values of each pair are exchangeable, every difference is as likely with the other sign. The p-value is
     the share of all ``2^N`` choices of signs for which the sum is at least as far from zero as the one found.
-    Both sides count: an order of the rows that makes a method worse is a dependence, too.
+    The test is two-sided: an order of the rows that makes a method worse is a dependence, too.
 
     Parameters
     ----------
     differences : array-like of int
-        One per pair, such as how many samples more one of the two puts into the right group. Whole numbers, so
-        that equal sums are equal.
+        One per pair, such as the difference in the number of correctly clustered samples. Whole numbers, so that
+        equal sums compare equal.
 
     Returns
     -------
@@ -54,7 +71,7 @@ def sign_flip_test(differences: Sequence[int] | np.ndarray) -> float:
 
 
 def pairs_needed(n_tests: int, alpha: float = ALPHA) -> int:
-    """Pairs from which :func:`sign_flip_test` can say anything, if it is made ``n_tests`` times.
+    """Return the number of pairs from which :func:`sign_flip_test` can be significant, if made ``n_tests`` times.
 
     The smallest p-value of N pairs is ``2^(1 - N)``, and Holm's correction multiplies it by the number of tests.
 
@@ -68,7 +85,7 @@ def pairs_needed(n_tests: int, alpha: float = ALPHA) -> int:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for having made many tests (Holm 1979), so that any flag at all is rarely wrong.
+    """Correct p-values for multiple tests (Holm 1979), which bounds the probability of any false positive.
 
     Examples
     --------
@@ -85,12 +102,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:
-    """Ranks of methods on each dataset: 1 for the highest score, the mean of the places where scores are equal.
+    """Rank the methods on each dataset: 1 for the highest score, mean ranks where scores are equal.
 
     Parameters
     ----------
     scores : ndarray of shape (n_methods, n_datasets)
-        ``-inf`` for a method that gave nothing: it comes last.
+        ``-inf`` for a method without a result: it comes last.
 
     Examples
     --------
@@ -103,23 +120,23 @@ def ranks(scores: np.ndarray) -> np.ndarray:
 
 
 def friedman(ranked: np.ndarray) -> float | None:
-    """Test whether all methods are alike, from their ranks (n_methods, n_datasets).
+    """Test whether all methods are equally good, from their ranks (n_methods, n_datasets).
 
     Returns
     -------
     float or None
-        The p-value; None with fewer than three methods or two datasets, for which there is no test.
+        The p-value; None with fewer than three methods or two datasets, where the test is not defined.
     """
     n_methods, n_datasets = ranked.shape
     if n_methods < 3 or n_datasets < 2:
         return None
     if np.all(ranked == ranked[0]):
-        return 1.0  # all alike everywhere, where the statistic is 0/0
+        return 1.0  # all ranks equal: the statistic is 0/0
     return float(stats.friedmanchisquare(*ranked).pvalue)
 
 
 def critical_difference(n_methods: int, n_datasets: int, alpha: float = ALPHA) -> float:
-    """Difference of mean ranks from which two of many methods differ (Nemenyi's test, as in Demšar 2006).
+    """Return the critical difference of mean ranks (Nemenyi's test, as in Demšar 2006).
 
     ``q sqrt(k (k + 1) / (6 N))`` for k methods on N datasets; q is the quantile of the studentised range of k
     normal values, divided by the square root of 2.
@@ -135,7 +152,7 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = ALPHA) -
 
 
 def alike(mean_ranks: Mapping[str, float], difference: float) -> list[list[str]]:
-    """Largest groups of methods, next to each other by rank, whose mean ranks all differ by less than ``difference``.
+    """Return the largest groups of methods, adjacent by rank, whose mean ranks differ by less than ``difference``.
 
     Examples
     --------
@@ -152,3 +169,162 @@ def alike(mean_ranks: Mapping[str, float], difference: float) -> list[list[str]]
             groups.append(names[start:end])
             reached = end
     return groups
+
+
+# Order audit ---------------------------------------------------------------------------------------------------------
+
+
+def order_audit(parts: Sequence[Part], outcomes: Outcomes) -> list[dict[str, Any]]:
+    """Compare accuracy in file order with that on shuffled rows, for every row of the tables that uses all views.
+
+    Each dataset on which the row has both is tested by :func:`sign_flip_test` on pairs with the same seed. The row is
+    flagged if one of its p-values is below 0.05 after Holm's correction over all rows and datasets.
+    """
+    lines: dict[str, dict[str, Any]] = {}
+    for part, dataset, row in _rows_of_all_views(parts):
+        line = lines.setdefault(row.name, {"method": row.estimator, "row": row.name, "datasets": []})
+        if any(known["dataset"] == dataset for known in line["datasets"]):
+            continue  # also in an earlier table
+        cells = [entry.cell for entry in part.entries if (entry.dataset, entry.row) == (dataset, row.name)]
+        is_random = row.estimator not in HOMES or get_method(row.estimator).facts.uses_kmeans
+        pairs = _pairs(cells, is_random, outcomes)
+        if pairs:
+            line["datasets"].append({"dataset": dataset, **_order_difference(pairs, outcomes)})
+
+    tested = [line for line in lines.values() if line["datasets"]]
+    p_values = [found["p_value"] for line in tested for found in line["datasets"]]
+    corrected = iter(holm(p_values))
+    for line in tested:
+        line["p_value"] = min(next(corrected) for _ in line["datasets"])
+        line["flagged"] = line["p_value"] < ALPHA
+        line["order_dependent"] = line["method"] in HOMES and get_method(line["method"]).facts.order_dependent
+        line["pairs_needed"] = pairs_needed(len(p_values))
+        line["too_few_pairs"] = max(found["pairs"] for found in line["datasets"]) < line["pairs_needed"]
+    return tested
+
+
+def _rows_of_all_views(parts: Sequence[Part]) -> list[tuple[Part, str, Row]]:
+    return [
+        (part, dataset.name, row)
+        for part in parts
+        if part.kind == "table"
+        for dataset in part.datasets
+        for row in part.rows.get(dataset.name, ())
+        if row.view is None
+    ]
+
+
+def _pairs(cells: Sequence[Cell], is_random: bool, outcomes: Outcomes) -> list[tuple[Cell, Cell]]:
+    """Pair cells in file order and shuffled cells of the same seed.
+
+    A spec may have a single run in file order of a method without randomness, as other seeds would give the same
+    labels. Then all shuffled runs are compared with that one.
+    """
+    asked = {cell.seed: cell for cell in cells if cell.protocol == FILE_ORDER}
+    done = {cell.seed: cell for cell, _ in outcomes.done(list(asked.values()))}
+    shuffled = [cell for cell, _ in outcomes.done([cell for cell in cells if cell.protocol == SHUFFLED])]
+    if len(asked) == 1 and len(done) == 1 and not is_random:
+        (only,) = done.values()
+        return [(only, cell) for cell in shuffled]
+    return [(done[cell.seed], cell) for cell in shuffled if cell.seed in done]
+
+
+def _order_difference(pairs: Sequence[tuple[Cell, Cell]], outcomes: Outcomes) -> dict[str, Any]:
+    accuracies = np.array([[outcomes.scores(cell)["acc"] for cell in pair] for pair in pairs])
+    file_order, shuffled = accuracies.mean(axis=0)
+    right = np.rint(accuracies * np.count_nonzero(outcomes.classes(pairs[0][0]) >= 0)).astype(int)  # samples
+    agreement = [adjusted_rand(outcomes.labels(first), outcomes.labels(second)) for first, second in pairs]
+    return {
+        "pairs": len(pairs),
+        "file_order": float(file_order),
+        "shuffled": float(shuffled),
+        "difference": float(file_order - shuffled),
+        "p_value": sign_flip_test(right[:, 0] - right[:, 1]),
+        "agreement": float(np.mean(agreement)),
+    }
+
+
+# Ranking -------------------------------------------------------------------------------------------------------------
+
+
+def ranking_of(tables: Sequence[Mapping[str, Any]], generated: Collection[str]) -> dict[str, Any]:
+    """Rank the rows that use all views, over real datasets, by accuracy on shuffled rows.
+
+    Scores that are equal in a table share their ranks. A method that ran out of memory or time, or failed, comes last
+    on that dataset. Ranks need a result of every method on every dataset, so the datasets are chosen that leave the
+    most results in the comparison.
+    """
+    asked: dict[str, dict[str, Any]] = {}
+    left_out: dict[str, str] = {}
+    for table in tables:
+        for row in table["rows"]:
+            if row["view"] is not None:
+                left_out[row["name"]] = "uses a single view"
+            elif row[SHUFFLED] is not None:
+                asked.setdefault(table["dataset"], {}).setdefault(row["name"], row[SHUFFLED])
+
+    usable: dict[str, dict[str, Any]] = {}
+    for dataset, results in asked.items():
+        if dataset in generated:
+            left_out[dataset] = "generated data"
+        elif not any(result["status"] == DONE for result in results.values()):
+            left_out[dataset] = "nothing has run on it"
+        else:
+            ended = {row: found for row, found in results.items() if found["status"] not in (WAITING, ABSENT)}
+            usable[dataset] = ended
+
+    datasets, methods = _largest_complete(usable)
+    for dataset in usable:
+        if dataset not in datasets:
+            missing = [name for name in methods if name not in usable[dataset]]
+            left_out[dataset] = f"no result yet, or never asked for: {', '.join(missing)}"
+    for name in dict.fromkeys(name for results in asked.values() for name in results):
+        if name not in methods:
+            missing = [dataset for dataset in datasets if name not in usable[dataset]]
+            where = ", ".join(missing) or "any dataset that is compared"
+            left_out[name] = f"no result yet, or never asked for, on {where}"
+    chosen = {name: {dataset: usable[dataset][name] for dataset in datasets} for name in methods}
+    return {"score": _RANKED_BY, "protocol": SHUFFLED, "datasets": datasets, **_ranks(chosen), "left_out": left_out}
+
+
+def _largest_complete(usable: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """Return the datasets and methods with a result of each on each: as many results as possible, then datasets."""
+    best: tuple[list[str], list[str]] = [], []
+    for size in range(1, len(usable) + 1):
+        for datasets in combinations(usable, size):
+            methods = [name for name in usable[datasets[0]] if all(name in usable[other] for other in datasets)]
+            if methods and len(methods) * size >= len(best[0]) * len(best[1]):
+                best = list(datasets), methods
+    return best
+
+
+def _ranks(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return ranks, tests and groups of methods that all have a result on the same datasets."""
+    compared: dict[str, Any] = {
+        "methods": [],
+        "friedman_p": None,
+        "critical_difference": None,
+        "alpha": ALPHA,
+        "groups": [],
+        "failures": {
+            name: {where: found["reason"] for where, found in on.items() if found["status"] != DONE}
+            for name, on in results.items()
+            if any(found["status"] != DONE for found in on.values())
+        },
+    }
+    if len(results) < 2:
+        return compared
+    means = [[shown_mean(found, _RANKED_BY) for found in on.values()] for on in results.values()]
+    ranked = ranks(np.array([[-np.inf if mean is None else mean for mean in row] for row in means]))
+    mean_ranks = {name: float(mean) for name, mean in zip(results, ranked.mean(axis=1), strict=True)}
+    methods: list[dict[str, Any]] = [
+        {"name": name, "mean_rank": mean_ranks[name], "ranks": dict(zip(on, row.tolist(), strict=True))}
+        for (name, on), row in zip(results.items(), ranked, strict=True)
+    ]
+    difference = critical_difference(*ranked.shape)
+    return compared | {
+        "methods": sorted(methods, key=lambda method: method["mean_rank"]),
+        "friedman_p": friedman(ranked),
+        "critical_difference": difference,
+        "groups": alike(mean_ranks, difference),
+    }

@@ -1,4 +1,4 @@
-"""Where results are kept: one SQLite file, to which every finished cell is written at once."""
+"""The store of results: one SQLite file, to which every finished cell is written at once."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from manyview.exceptions import StoreError, warn_user
 from manyview.experiments._model import Cell, CellResult, DatasetFacts
 from manyview.io._numpy import read_header
 
-# SQLite keeps these two numbers at the head of the file: whose it is, and which edition of the tables it has.
+# SQLite keeps these two numbers at the head of the file: the application, and the version of the tables.
 _APPLICATION = 0x6D767870
-_EDITION = 1
+_VERSION = 1
 _TABLES = """
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY,
-    facts TEXT NOT NULL             -- JSON: when, which versions, which machine
+    facts TEXT NOT NULL             -- JSON: time, versions, machine
 ) STRICT;
 CREATE TABLE datasets (
     name TEXT PRIMARY KEY,
@@ -39,7 +39,7 @@ CREATE TABLE datasets (
 ) STRICT;
 CREATE TABLE cells (
     key TEXT PRIMARY KEY,
-    cell TEXT NOT NULL,             -- JSON: all that decides the result
+    cell TEXT NOT NULL,             -- JSON: everything that determines the result
     run INTEGER NOT NULL REFERENCES runs,
     status TEXT NOT NULL,
     reason TEXT NOT NULL,
@@ -61,23 +61,23 @@ CREATE TABLE starts (
     started TEXT NOT NULL
 ) STRICT;
 """
-_MOST_BYTES = 2**28  # of an array: labels of so many samples, or half as many if there are more than 256 clusters
+_MAX_BYTES = 2**28  # of an array: labels of 2^28 samples, or half as many if there are more than 256 clusters
 _CHUNK = 2**16
-_MOST_VARIABLES = 500  # in one SQL statement
+_MAX_VARIABLES = 500  # in one SQL statement
 
 
 class Store:
     """Results of experiments in one file.
 
-    A process that is killed at any moment leaves a whole file, with all cells that had been written. Readers may look
-    while a run writes. Labels are kept in full, so any score can be computed later.
+    A process that is killed at any moment leaves a valid file, with all cells that had been written. The file can be
+    read while a run writes. Labels are stored in full, so any score can be computed later.
 
     Parameters
     ----------
     path : str or path
         The file.
     create : bool, default=False
-        Whether to make the file if it is not there, and to be able to write.
+        Whether to open it for writing, and to create the file if it is absent.
 
     Raises
     ------
@@ -102,12 +102,12 @@ class Store:
             raise StoreError(f"no store at {self.path}. To make one: manyview experiments run SPEC --store {self.path}")
         try:
             self._connection = _connect(self.path, create)
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of SQLite's text about a damaged file
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from SQLite's message about a damaged file
             raise StoreError(f"{self.path} cannot be opened as a store: {error}.") from error
         self._warn_of_former_names()
 
     def _warn_of_former_names(self) -> None:
-        """Say so if there are results of methods under names that they no longer have: no spec asks for them."""
+        """Warn of results of methods under former names, which no spec asks for."""
         for old, new in FORMER_NAMES.items():
             with suppress(sqlite3.Error):  # a damaged file; reading results from it raises an error
                 asked = self._connection.execute("SELECT count(*) FROM cells WHERE cell LIKE ?", [f'%"{old}"%'])
@@ -132,8 +132,8 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only run that writes; the end of the process, however it comes, gives the lock back."""
-        # A lock of SQLite's on a file of its own: the store itself must stay open to readers.
+        """Be the only run that writes; any end of the process releases the lock."""
+        # SQLite locks a separate file, because the store itself must stay readable.
         with closing(sqlite3.connect(f"{self.path}-lock", timeout=0, isolation_level=None)) as lock:
             try:
                 lock.execute("BEGIN EXCLUSIVE")
@@ -142,31 +142,31 @@ class Store:
             yield
 
     def begin_run(self, facts: Mapping[str, Any]) -> int:
-        """Note what a run is made with; returns its number."""
+        """Store the facts of a run, and return its number."""
         with self._connection as write:
             number = write.execute("INSERT INTO runs (facts) VALUES (?)", [json.dumps(facts)]).lastrowid
         assert number is not None
         return number
 
     def note_start(self, cell: Cell, run: int) -> None:
-        """Note that a cell has been begun."""
+        """Store that a cell has been started."""
         with self._connection as write:
             write.execute("INSERT INTO starts VALUES (?, ?, ?)", [cell.key, run, _now()])
 
     def add(self, cell: Cell, result: CellResult, data: DatasetFacts | None) -> None:
-        """Write how a cell ended, as a whole or not at all; an earlier end of the same cell is replaced.
+        """Write the result of a cell in one transaction; an earlier result of the same cell is replaced.
 
         Parameters
         ----------
         cell : Cell
         result : CellResult
         data : DatasetFacts or None
-            The dataset it was run on, if that could be read.
+            Facts of its dataset, if that could be read.
 
         Raises
         ------
         StoreError
-            If the store knows the dataset with other values. Nothing is written then.
+            If the store has the dataset with other values. Nothing is written then.
         """
         labels = None if result.labels is None else _pack(_smallest(result.labels))
         with self._connection as write:
@@ -208,24 +208,24 @@ class Store:
             )
 
     def knows(self, dataset: str, fingerprint: str) -> bool:
-        """Tell whether there are results of a dataset.
+        """Return whether there are results of a dataset.
 
         Raises
         ------
         StoreError
-            If there are, but found on other values.
+            If there are, but of other values.
         """
         known = self._connection.execute("SELECT fingerprint FROM datasets WHERE name = ?", [dataset]).fetchone()
         if known is not None and known[0] != fingerprint:
             raise StoreError(
                 f"{dataset}: its values are not those that the results in {self.path} were found on (fingerprint "
-                f"{fingerprint[:12]}, there {known[0][:12]}). Use another store, or bring the old data back."
+                f"{fingerprint[:12]}, there {known[0][:12]}). Use another store, or restore the old data."
             )
         return known is not None
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Turn whatever a damaged file leads to into one error: as its values, that may be anything."""
+        """Turn all errors about a damaged file into one: its values may be anything."""
         try:
             yield
         except Exception as error:
@@ -234,7 +234,7 @@ class Store:
             ) from error
 
     def results(self, keys: Iterable[str]) -> dict[str, CellResult]:
-        """How these cells ended, by key; cells that have not been run are not there."""
+        """Return the results of these cells, by key; cells that have not been run are left out."""
         with self._reading():
             return self._results(list(keys))
 
@@ -257,19 +257,19 @@ class Store:
         return found
 
     def datasets(self) -> dict[str, DatasetFacts]:
-        """All datasets that something was run on, by name."""
+        """Return the facts of all datasets with results, by name."""
         with self._reading():
             rows = self._connection.execute("SELECT name, fingerprint, views, sorted_by_class, classes FROM datasets")
             return {row[0]: _dataset(*row) for row in rows}
 
     def runs(self) -> list[dict[str, Any]]:
-        """What each run was made with, the first first."""
+        """Return the facts of all runs, from first to last."""
         with self._reading():
             rows = self._connection.execute("SELECT id, facts FROM runs ORDER BY id")
             return [{"id": number, **json.loads(facts)} for number, facts in rows]
 
     def starts(self) -> list[tuple[str, int, str]]:
-        """Key, run and time of every start of a cell, the first first."""
+        """Return key, run and time of every start of a cell, from first to last."""
         with self._reading():
             return self._connection.execute("SELECT key, run, started FROM starts ORDER BY rowid").fetchall()
 
@@ -280,17 +280,17 @@ def _connect(path: Path, create: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=30)
     try:
         _check_kind(connection, path, may_be_empty=True)
-        # readers do not wait for the writer, nor it for them; what is committed survives also a power cut
+        # readers do not wait for the writer, nor it for them; committed cells survive a power cut
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         with connection as write:
-            write.execute("BEGIN IMMEDIATE")  # two that begin at once must not both make the tables
+            write.execute("BEGIN IMMEDIATE")  # two runs that start at once must not both create the tables
             if _application(connection) == 0:
                 for statement in _TABLES.split(";"):
                     write.execute(statement)
                 write.execute(f"PRAGMA application_id = {_APPLICATION}")
-                write.execute(f"PRAGMA user_version = {_EDITION}")
+                write.execute(f"PRAGMA user_version = {_VERSION}")
     except BaseException:
         connection.close()
         raise
@@ -299,7 +299,7 @@ def _connect(path: Path, create: bool) -> sqlite3.Connection:
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
     address = path.resolve().as_uri()
-    # in a folder that cannot be written to, SQLite reads only what it is told not to change
+    # in a folder without write permission, SQLite only reads files that are declared immutable
     for options in ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(f"{address}?{options}", uri=True, timeout=30)
         try:
@@ -322,10 +322,12 @@ def _check_kind(connection: sqlite3.Connection, path: Path, may_be_empty: bool) 
     empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if _application(connection) != _APPLICATION and not (empty and may_be_empty):
         raise StoreError(f"{path} is not a store of experiments.")
-    edition = connection.execute("PRAGMA user_version").fetchone()[0]
-    if edition > _EDITION:
-        raise StoreError(f"{path} was made by a newer manyview: edition {edition} of the tables, not {_EDITION}.")
-    # What is computed when it is asked for, a view or a column, could take any time and memory.
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > _VERSION:
+        raise StoreError(
+            f"{path} was made by a newer manyview: version {version} of the tables, not {_VERSION}. Update manyview."
+        )
+    # Views and generated columns are computed when they are read, which could take any time and memory.
     computed = connection.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%' UNION "
         "SELECT m.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c WHERE m.type = 'table' AND c.hidden"
@@ -339,8 +341,8 @@ def _now() -> str:
 
 
 def _batches(keys: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(keys), _MOST_VARIABLES):
-        yield keys[start : start + _MOST_VARIABLES]
+    for start in range(0, len(keys), _MAX_VARIABLES):
+        yield keys[start : start + _MAX_VARIABLES]
 
 
 def _dataset(name: str, fingerprint: str, views: str, sorted_by_class: int, classes: bytes) -> DatasetFacts:
@@ -358,7 +360,7 @@ def _dataset(name: str, fingerprint: str, views: str, sorted_by_class: int, clas
 
 
 def _smallest(labels: np.ndarray) -> np.ndarray:
-    """Labels in the smallest type of integers that holds them."""
+    """Return labels in the smallest type of integers that holds them."""
     high, low = int(labels.max(initial=0)), int(labels.min(initial=0))
     return labels.astype(np.promote_types(np.min_scalar_type(high), np.min_scalar_type(low)))
 
@@ -370,13 +372,13 @@ def _pack(array: np.ndarray) -> bytes:
 
 
 def _unpack(packed: bytes) -> np.ndarray:
-    """The array, after counting its bytes: a few that are packed can unfold to any number."""
+    """Return the array, after counting its bytes: a short text can unpack to any number of bytes."""
     inflate, n_bytes, rest = zlib.decompressobj(), 0, packed
     while rest and not inflate.eof:
         n_bytes += len(inflate.decompress(rest, _CHUNK))
         rest = inflate.unconsumed_tail
-        if n_bytes > _MOST_BYTES:
-            raise ValueError(f"an array of more than {_MOST_BYTES:,} bytes")
+        if n_bytes > _MAX_BYTES:
+            raise ValueError(f"an array of more than {_MAX_BYTES:,} bytes")
     stream = io.BytesIO(zlib.decompress(packed))
     read_header(stream, n_bytes, "an array")
     stream.seek(0)

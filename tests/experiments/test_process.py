@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview.experiments._messages import Answer, from_line, to_line
 from manyview.experiments._model import DONE, FAILED, CellResult, DatasetFacts
+from manyview.experiments._process import Answer, from_line, to_line
 
 RESULT = CellResult("k", DONE, "", np.array([0, 1, 300]), 1.25, 8, {"a": np.eye(2, dtype=np.float32)}, 3)
 FACTS = DatasetFacts("d", "f", 3, (("a", 4), ("b", 2)), np.array([0, 0, 1]), False)

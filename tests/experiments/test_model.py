@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from manyview.experiments._model import FILE_ORDER, SHUFFLED, Cell, Entry, Part, Spec
-from manyview.experiments._select import first_seeds, only
+from manyview.experiments._model import FILE_ORDER, SHUFFLED, Cell, Entry, Part, Spec, first_seeds, only
 
 
 def entry(row, seed, protocol=SHUFFLED, value=None):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from manyview import Views
 from manyview.datasets import load_digits_views, make_multiview
 from manyview.exceptions import DatasetError
-from manyview.experiments._data import facts, load
+from manyview.experiments._datasets import facts, load
 
 
 def test_fetch(data_file, monkeypatch):
@@ -75,7 +75,7 @@ def test_generate():
             {"fetch": "NUS-WIDE"},
             r"^dataset not found: NUS-WIDE\. The data come from .* as NUS-WIDE\.mat, .*MANYVIEW_DATA",
         ),
-        ({"read": "none.npz"}, r"^dataset not found: there is no file none\.npz\. Paths are seen from"),
+        ({"read": "none.npz"}, r"^dataset not found: there is no file none\.npz\. Paths are relative to"),
         ({"load": "mnist"}, r"^dataset not found: MNIST63k\. Make MNIST63k\.npz from .*MANYVIEW_DATA"),
     ],
 )

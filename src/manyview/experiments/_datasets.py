@@ -1,4 +1,4 @@
-"""The datasets of experiments: from a spec to views, and what is kept of them beside the results."""
+"""Datasets of experiments: from the source in a spec to views, and the facts that are stored beside results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from manyview.views.fingerprint import fingerprint
 from manyview.views.wide import cut_table
 
 LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist": load_mnist_views}
-"""What ``{"load": name}`` may name."""
+"""The loaders that ``{"load": name}`` may name."""
 
 
 def load(source: Mapping[str, Any]) -> Views:
@@ -42,16 +42,16 @@ def load(source: Mapping[str, Any]) -> Views:
         :func:`~manyview.datasets.make_multiview`, ``generate`` may have ``dtype`` ("float32") and ``sorted``: whether
         to sort the samples by class, like most benchmark files. ``read`` may be a list of paths; beside it,
         ``options`` are more arguments of :func:`~manyview.read_views`, and ``view_sizes`` cuts one table into views.
-        With ``{"first": n}`` beside it, only so many rows.
+        With ``{"first": n}`` beside it, only the first n rows.
 
     Raises
     ------
     DatasetError
-        If a file is not there. The text begins with "dataset not found: " and says how to get it.
+        If a file is absent. The text begins with "dataset not found: " and says how to get it.
 
     Examples
     --------
-    >>> from manyview.experiments._data import load
+    >>> from manyview.experiments._datasets import load
     >>> load({"generate": {"n_samples": 6, "n_clusters": 2, "sorted": True, "random_state": 0}}).labels.tolist()
     [0, 0, 0, 1, 1, 1]
     """
@@ -68,36 +68,36 @@ def _load_all(source: Mapping[str, Any]) -> Views:
         return LOADERS[source["load"]]()
     if "read" in source:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OrientationWarning)  # said once, where the command was given
+            warnings.simplefilter("ignore", OrientationWarning)  # the command line has warned already
             views = read_views(source["read"], **source.get("options", {}))
         return cut_table(views, source["view_sizes"]) if "view_sizes" in source else views
     return fetch_dataset(source["fetch"], download_if_missing=False)
 
 
 def why_absent(source: Mapping[str, Any]) -> str | None:
-    """Say how to get the file of a dataset that is not here; None if it is, or if none is needed.
+    """Say how to get the file of an absent dataset; None if it is there, or if none is needed.
 
     Parameters
     ----------
     source : mapping
-        Where a dataset comes from, such as ``{"fetch": "ORL"}`` in a spec.
+        Source of a dataset, such as ``{"fetch": "ORL"}`` in a spec.
 
     Examples
     --------
-    >>> from manyview.experiments._data import why_absent
+    >>> from manyview.experiments._datasets import why_absent
     >>> why_absent({"load": "digits"}) is None
     True
     """
     if source.get("load") == "mnist" and not (data_folder() / MNIST_FILE).is_file():
         return f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}"
     if missing := [path for path in _files(source) if not Path(path).exists()]:
-        return f"dataset not found: there is no file {missing[0]}. Paths are seen from the folder you are in."
+        return f"dataset not found: there is no file {missing[0]}. Paths are relative to the current folder."
     if "fetch" not in source:
         return None
     info = dataset_info(source["fetch"])
     if (data_folder() / info.file_name).is_file():
         return None
-    # A table of results repeats this text, so it does not name a folder of this machine.
+    # Tables of results repeat this text, so it names no folder of this machine.
     return (
         f"dataset not found: {info.name}. The data come from {info.origin}. Put the file, as {info.file_name}, "
         "into the folder that the environment variable MANYVIEW_DATA names."
@@ -117,12 +117,12 @@ def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any)
 
 
 def facts(name: str, views: Views) -> DatasetFacts:
-    """Return what must be kept of a dataset to score labels later, where it has classes, and to know it again.
+    """Return the facts that are stored of a dataset: classes, to score labels later, and a checksum of its values.
 
     Examples
     --------
     >>> from manyview.datasets import load_digits_views
-    >>> from manyview.experiments._data import facts
+    >>> from manyview.experiments._datasets import facts
     >>> found = facts("digits", load_digits_views())
     >>> found.n_samples, found.views[0], found.sorted_by_class
     (1797, ('pixels', 64), False)
