@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import SCALERS
-from manyview.graphs.anchors import alternate_picks
-from manyview.graphs.das import _shifted_sums, select_das
+from manyview.graphs.anchors import _shifted_sums, alternate_picks, select_das
 from manyview.io import read_views
 
 

@@ -13,7 +13,7 @@ Into more than 21 clusters, only every other member is cut.
 
 All are also high in data without clusters: a round cloud in d dimensions has a drop after d + 1 values, and a long one
 is cut in two in the same place again and again. So the same is done with references that have the spread of the data
-along every direction but no clusters (:func:`manyview.graphs.reference.without_clusters`), and only the part of a gap
+along every direction but no clusters (:func:`without_clusters`), and only the part of a gap
 that exceeds their mean counts.
 
 The *score* of K is the geometric mean of both gaps' excess (:func:`manyview.ensemble.n_clusters.excess`), times the
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 
 from manyview.engines import Block, Rows
 from manyview.ensemble.columns import CUT, CUT_VECTORS, VECTORS
@@ -45,6 +46,8 @@ from manyview.ensemble.members import (
     start_centres,
 )
 from manyview.graphs.laplacian import inverse_sqrt
+from manyview.graphs.scaling import row_lengths
+from manyview.views import Array
 
 # Broad graphs: on the data that this was tried on, their eigengaps are the clearer ones.
 _FAMILY = FAMILIES[1]
@@ -58,6 +61,8 @@ _ALL_MEMBERS = _GRAPH_CLUSTERS + 1
 _PASSES = 3
 # The spectrum is looked at up to this multiple of the largest number, to see whether the answer lies beyond.
 _LOOK_AHEAD = 1.5
+# Lengths of rows that differ by less than this share are the same but for rounding.
+_SAME_LENGTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -169,3 +174,41 @@ def adjusted_rand(tables: np.ndarray) -> np.ndarray:
 
 def _pairs(counts: np.ndarray) -> np.ndarray:
     return counts * (counts - 1) / 2
+
+
+def without_clusters(scaled: Sequence[Array], rng: np.random.Generator) -> list[Array]:
+    """Views without clusters that are otherwise like the given ones.
+
+    Rows of the dense views become random mixtures of all rows, the same ones in every view: a Gaussian cloud with the
+    covariance of the data, within and between the views. Sparse views have their entries dealt out anew: each row keeps
+    its number of entries and, on average, each column its share of them. Where all rows had one length, they get it
+    back.
+    """
+    n = scaled[0].shape[0]
+    mixture = rng.standard_normal((n, n)) / np.sqrt(n)
+    views: list[Array] = []
+    for view in scaled:
+        if isinstance(view, np.ndarray):
+            centre = view.mean(axis=0)
+            made: Array = centre + mixture @ (view - centre)
+        else:
+            dealt = rng.permutation(view.nnz)
+            starts = view.indptr.copy()  # which the next line but one changes in place
+            made = sp.csr_array((view.data[dealt], view.indices[dealt], starts), shape=view.shape)
+            made.sum_duplicates()
+        length = _common_length(view)
+        views.append(made if length is None else _with_length(made, length))
+    return views
+
+
+def _common_length(view: Array) -> float | None:
+    """The length of all rows that are not zero, if they have the same."""
+    lengths = row_lengths(view)
+    longest = float(lengths.max())
+    return longest if (np.abs(lengths[lengths > 0] - longest) <= _SAME_LENGTH * longest).all() else None
+
+
+def _with_length(view: Array, length: float) -> Array:
+    lengths = row_lengths(view)
+    factors = np.divide(length, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
+    return view * factors if isinstance(view, np.ndarray) else sp.csr_array(view * factors)

@@ -24,12 +24,11 @@ from manyview.ensemble.anchors import (
     scale_views,
     scaling_names,
 )
-from manyview.ensemble.gaps import Curve, mean_curve, measure, settings_for
+from manyview.ensemble.gaps import Curve, mean_curve, measure, settings_for, without_clusters
 from manyview.ensemble.members import Settings
 from manyview.exceptions import ViewsError
 from manyview.graphs import canonical_order
 from manyview.graphs.canonical import check_n_clusters
-from manyview.graphs.reference import without_clusters
 from manyview.views import Views, check_views
 from manyview.views.checks import keep_rows
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import SCALERS, bipartite_graph
-from manyview.graphs.picture import binned, places
+from manyview.graphs.components import binned, places
 from manyview.views import Views
 
 LEARNED = "learned"

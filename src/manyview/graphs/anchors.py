@@ -1,12 +1,12 @@
 """Choosing anchors: a subset of the samples that all others are compared with.
 
 Every selector takes the scaled views, the number of anchors and a random state, and returns the sorted indices of
-that many different samples. :mod:`manyview.graphs.selectors` lists them by name.
+that many different samples. :data:`ANCHOR_SELECTORS` lists them by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from manyview.graphs.neighbours import nearest_rows, squared_distances
 from manyview.views import Array
 
 RandomState = int | np.random.RandomState | None
+Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
 # Greedy k-means++: candidates per pick, samples per anchor that are looked at, and dimensions of a wide view's sketch.
 _SEEDING_CANDIDATES = 3
 _SEEDING_ROWS = 5
@@ -43,6 +44,29 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
         Not used.
     """
     picks = alternate_picks(_row_variances(views), n_anchors, True)
+    return np.sort(fill_farthest(views, picks, n_anchors))
+
+
+def select_das(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
+    """Directly alternating sampling, the published selection: deterministic, ``random_state`` is not used.
+
+    The score of a sample is the sum of its features, each counted from its smallest value. The sample with the highest
+    score is taken, then every score s, relative to the highest, becomes ``s·(1 - s)``, and so on. This is the logistic
+    map and chaotic: on MSRC-v5, scores that are added up in another order, and so differ in their last bits, move 40 of
+    105 anchors. Here, all bits of the scores are the same in whatever order samples and views come and however dense
+    views lie in memory; only exact ties are broken by position. A view given as a sparse matrix is summed in another
+    order, and so may differ in the last bits from the same view given dense. When no score is left, the samples that
+    are farthest from those taken follow.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n, d_v)
+    n_anchors : int
+        How many samples to take, at most n.
+    random_state : int, RandomState or None
+        Not used.
+    """
+    picks = alternate_picks(_shifted_sums(views), n_anchors, False)
     return np.sort(fill_farthest(views, picks, n_anchors))
 
 
@@ -192,6 +216,18 @@ def _squared_deviations(view: Array, mean: np.ndarray) -> np.ndarray:
     return row_sums(sp.csr_array((deviations, view.indices, view.indptr), shape=view.shape)) + absent
 
 
+def _shifted_sums(views: Sequence[Array]) -> np.ndarray:
+    """Sum of each sample over the features of all views together, after the minimum of every feature is subtracted."""
+    return sum_in_any_order([_shifted_row_sums(view) for view in views])
+
+
+def _shifted_row_sums(view: Array) -> np.ndarray:
+    if isinstance(view, np.ndarray):
+        return row_sums(view - view.min(axis=0))
+    # Subtracting feature by feature would fill the matrix. Rounding could leave less than nothing.
+    return np.maximum(row_sums(view) - float(view.min(axis=0).sum()), 0.0)
+
+
 def row_sums(view: Array) -> np.ndarray:
     """Sums along C-ordered rows: the same bits wherever a row stands and however the array was stored."""
     view = np.ascontiguousarray(view) if isinstance(view, np.ndarray) else view
@@ -243,3 +279,11 @@ def fill_farthest(views: Sequence[Array], picks: np.ndarray, n_anchors: int) -> 
         chosen.append(int(np.argmax(distance)))
         np.minimum(distance, squared_distances(table, table[[chosen[-1]]]).ravel(), out=distance)
     return np.array(chosen)
+
+
+ANCHOR_SELECTORS: dict[str, Selector] = {
+    "vda": select_vda,
+    "das": select_das,
+    "kmeans": select_kmeans,
+    "random": select_random,
+}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.graphs.picture import binned, places
+from manyview.graphs.components import binned, places
 from manyview.report._votes import Shown, Vote, vote
 
 _MOST_PIXELS = 250

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import SCALERS, can_weights
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.neighbours import nearest_rows
+from manyview.graphs.similarity import list_graph
 from manyview.metrics import adjusted_rand
 from manyview.report._sampling import spread_over_clusters
 from manyview.views import Array, Views, check_views

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from manyview.graphs import graph_component_labels, laplacian_eigenvectors, symmetrize
 from manyview.graphs.laplacian import edge_costs
-from manyview.graphs.weight_search import WeightSearch
+from manyview.graphs.structured import WeightSearch
 from manyview.proximal import project_simplex_sparse
 
 Retarget = Callable[[sp.csr_array], np.ndarray]

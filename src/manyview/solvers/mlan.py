@@ -27,9 +27,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import can_weights, graph_component_labels
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.laplacian import edge_costs
 from manyview.graphs.neighbours import nearest_rows, row_blocks
+from manyview.graphs.similarity import list_graph
 from manyview.solvers import clr
 from manyview.solvers._weights import shares
 

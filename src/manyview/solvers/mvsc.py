@@ -26,8 +26,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import leading_singular_vectors, normalize_bipartite
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.neighbours import nearest_rows
+from manyview.graphs.similarity import list_graph
 
 OnPass = Callable[[int, float], None]
 
