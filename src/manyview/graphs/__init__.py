@@ -1,4 +1,4 @@
-"""Graphs among samples and between samples and anchors: scaling, neighbours, kernels, spectra, components."""
+"""Building blocks of graphs: scaling, anchors, neighbours, edge weights, spectra, components."""
 
 from manyview._utils.scalings import SCALINGS
 from manyview.graphs.anchors import ANCHOR_SELECTORS, select_das, select_kmeans, select_random, select_vda
