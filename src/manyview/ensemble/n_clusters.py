@@ -32,7 +32,7 @@ from manyview.graphs.canonical import check_n_clusters
 from manyview.views import Views, check_views
 from manyview.views.checks import keep_rows
 
-# Maximum number of samples: larger samples do not change the answer.
+# Maximum number of samples: more take longer without a better answer.
 _MOST_ROWS = 5000
 # The default range ends at the square root of the number of samples, between the first and the second of these, and
 # clusters have at least this number of samples.
