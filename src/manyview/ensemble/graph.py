@@ -219,7 +219,7 @@ def labels_of_clusters(clusters: np.ndarray, labels: np.ndarray, n_clusters: int
 
 
 def number_clusters(rows: Rows, n_clusters: int) -> np.ndarray:
-    """Number the clusters by their first row; return the number of each."""
+    """Renumber the clusters in the order of their first rows; return the number of each."""
     first = rows.reduce(_first_rows, np.minimum, n_clusters)
     label_of = np.argsort(np.argsort(first))
     rows.keep(LABELS.name, _renamed, label_of)
