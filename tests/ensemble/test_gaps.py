@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from manyview.engines import LocalRows
 from manyview.ensemble.columns import CUT, DISTANCE, NEAREST
-from manyview.ensemble.gaps import Curve, _consensus_gap, adjusted_rand, measure, settings_for
+from manyview.ensemble.gaps import Curve, _consensus_gap, adjusted_rand, measure, settings_for, without_clusters
 from manyview.ensemble.members import Lists, Member
 from manyview.ensemble.n_clusters import decide, excess
 from manyview.graphs import nearest_lists
@@ -236,3 +237,42 @@ def test_nothing_at_all_still_has_candidates():
 @pytest.mark.parametrize(("n_rows", "numbers", "expected"), [(1000, (2, 5), 20), (30, (2, 5), 6), (30, (2, 9), 9)])
 def test_graphs_hardly_depend_on_the_range(n_rows, numbers, expected):
     assert settings_for(numbers, n_rows, seed=0).n_clusters == expected
+
+
+def test_reference_keeps_the_covariance_within_and_between_views():
+    rng = np.random.default_rng(0)
+    first = rng.choice([-3.0, 3.0], size=(2000, 1)) * [1.0, 2.0, 0.0] + rng.normal(size=(2000, 3)) + 5
+    second = first[:, :2] @ [[1.0, 1.0], [0.0, 1.0]] + rng.normal(size=(2000, 2))
+    made = np.hstack(without_clusters([first, second], rng))
+    given = np.hstack([first, second])
+    np.testing.assert_allclose(np.cov(made.T), np.cov(given.T), atol=0.1 * np.cov(given.T).max())
+    np.testing.assert_allclose(made.mean(axis=0), given.mean(axis=0), atol=0.4)
+    # two clusters have few samples near the centre, a cloud has many
+    assert (np.abs(made[:, 1] - 5) < 2).mean() > 3 * (np.abs(given[:, 1] - 5) < 2).mean()
+
+
+def test_reference_keeps_the_length_of_unit_rows():
+    rng = np.random.default_rng(1)
+    dense = rng.normal(size=(50, 4))
+    dense *= 3 / np.linalg.norm(dense, axis=1, keepdims=True)
+    made = without_clusters([dense], rng)[0]
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), 3)
+
+
+def test_reference_of_sparse_views_is_sparse_and_mixes_the_topics():
+    rng = np.random.default_rng(2)
+    topics = np.repeat(np.eye(2), [50, 50], axis=0)
+    table = (rng.random((100, 40)) < np.repeat(topics, 20, axis=1) * 0.4 + 0.02).astype(float)
+    given = sp.csr_array(table)
+    made = without_clusters([given], rng)[0]
+    np.testing.assert_array_equal(given.toarray(), table)
+    assert sp.issparse(made)
+    assert made.sum() == table.sum()
+    np.testing.assert_array_equal(made.sum(axis=1), table.sum(axis=1))
+    same, other = (made @ made.T).toarray()[:50, :50].mean(), (made @ made.T).toarray()[:50, 50:].mean()
+    assert abs(same - other) < 0.5 * other
+
+
+def test_reference_keeps_rows_without_entries_empty():
+    made = without_clusters([sp.csr_array(np.diag([2.0, 2.0, 0.0]))], np.random.default_rng(0))[0]
+    np.testing.assert_allclose(np.sqrt((made.toarray() ** 2).sum(axis=1)), [2.0, 2.0, 0.0])

@@ -451,7 +451,7 @@ def test_standardized_and_row_standardized_differ():
 @pytest.mark.parametrize("name", ["standardized", "counts"])
 def test_a_scaling_without_what_it_learned_is_refused(name):
     with pytest.raises(
-        ValueError, match=f"'{name}' lacks what it learned.*'row-standardized' now: fit the model again"
+        ValueError, match=f"'{name}' has no parameters learned.*'row-standardized' now: fit the model again"
     ):
         Scaling(name, (), 1.0, sparse=False)
 

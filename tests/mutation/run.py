@@ -2,7 +2,7 @@
 
     pip install cosmic-ray==8.7.0
     python tests/mutation/run.py                                    # proximal, tensor, metrics
-    python tests/mutation/run.py src/manyview/graphs/bipartite.py   # some other module or folder
+    python tests/mutation/run.py src/manyview/graphs/similarity.py   # some other module or folder
     python tests/mutation/run.py --again                            # only what the last run did not catch, or not reach
     python tests/mutation/run.py src/manyview/io --share 0.05       # a sample; with --again, the survivors among it
 

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from manyview.solvers import rdekm
-from manyview.solvers._whitening import principal_scores, whiten
+from manyview.solvers.rdekm import principal_scores, whiten
 
 WEIGHTINGS = ["samples", "views"]
 

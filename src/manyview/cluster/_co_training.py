@@ -13,7 +13,7 @@ from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_l
 from manyview.cluster._spectral_views import READOUT_VIEW, gaussian_kernels, readout_index
 from manyview.graphs.scaling import scale_unit_rows
 from manyview.solvers import co_training
-from manyview.solvers._spectral_views import side_by_side
+from manyview.solvers._subspaces import side_by_side
 from manyview.views import Views
 
 

@@ -13,7 +13,7 @@ from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
 from manyview.exceptions import ViewsError
 from manyview.solvers import rdekm
-from manyview.solvers._whitening import principal_scores, whiten
+from manyview.solvers.rdekm import principal_scores, whiten
 from manyview.views import Views
 
 

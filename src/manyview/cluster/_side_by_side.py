@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from manyview.cluster._base import Facts, MultiViewClusterer, limit_neighbors, run_kmeans
 from manyview.graphs import SCALERS, symmetrize, unit_variance
 from manyview.graphs.anchors import concatenate
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.neighbours import nearest_rows
+from manyview.graphs.similarity import list_graph
 from manyview.graphs.spectrum import random_walk_eigenvectors
 from manyview.views import Array, Views
 

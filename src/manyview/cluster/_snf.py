@@ -14,8 +14,8 @@ from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, limit_neighbors
 from manyview.cluster._side_by_side import scale_view
 from manyview.graphs import unit_variance
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.neighbours import nearest_rows, squared_distances
+from manyview.graphs.similarity import list_graph
 from manyview.graphs.spectrum import random_walk_eigenvectors
 from manyview.views import Array, Views
 

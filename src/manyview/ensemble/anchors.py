@@ -2,8 +2,8 @@
 
 The anchor pool is a set of samples that the graphs draw their anchors from. A sample with a missing view has no
 neighbour list there, and is assigned by the views that it has. But if anchors were missing from the lists of a view,
-samples with other views would be compared with other anchors, and grouped by what is missing. So the missing views of
-an anchor are imputed: it stands, in that view, at the mean of the anchors that are similar in the other views.
+samples with other views would be compared with other anchors, and clustered by which views are missing. So the missing
+views of an anchor are imputed by the mean of the anchors that are similar in the other views.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from manyview.views.joins import spread
 
 # Edges per sample and view of the learned graph.
 GRAPH_NEIGHBORS = 10
-# Length of a neighbour list as a multiple of the most neighbours that a member may draw: it has half of the anchors.
+# Length of a neighbour list as a multiple of the largest number of neighbours: a member has half of the anchors.
 _LIST_LENGTH = 2
 # Minimum number of anchors that have a view, if as many samples have it.
 _MIN_ANCHORS_PER_VIEW = 10
-# A missing view of an anchor is imputed from this number of donors, looked for among this number in each other view.
+# A missing view of an anchor is imputed from this number of donors, among this number of neighbours in each other view.
 _DONORS = 4
 _LIKELY_DONORS = 20
 # Neighbours of a sample by which views are compared.
 _AGREEMENT_NEIGHBORS = 20
-# Standard errors of agreement by which a view counts in full, below which no view is better than others; least weight.
+# Standard errors of agreement for full weight; below which no view is better than others; least weight.
 _CERTAIN, _DOUBTFUL, _LEAST_WEIGHT = 10.0, 3.0, 0.05
 # Sets of views that are compared side by side, as many as there are members of a family in its first trial.
 _JOINT_SPACES = 4
 
 
 def scaling_names(scaling: Any, views: Views) -> list[str]:
-    """Return the scaling that a user asks for, by name or "auto", for every view."""
+    """Return the requested scaling of every view, a name or "auto"."""
     if isinstance(scaling, str):
         return [scaling] * views.n_views
     if isinstance(scaling, Mapping):
@@ -76,9 +76,9 @@ class ScaledView:
 
     @property
     def far(self) -> float:
-        """The distance at which similarity ends: that of samples with nothing in common, where it is defined.
+        """Squared distance of samples with nothing in common, if it is a constant, else infinity.
 
-        Unit rows, all divided by the same number, are then at one and the same distance.
+        It is constant for unit rows, all divided by the same number.
         """
         if not (self.scaling.sparse and self.scaling.name in ("counts", "unit")):
             return np.inf
@@ -102,11 +102,11 @@ def scale_views(views: Views, wanted: Sequence[str], order: CanonicalOrder) -> l
 
 @dataclass(frozen=True)
 class Space:
-    """What samples are compared in, a view or several side by side, and the anchors there.
+    """Space in which samples are compared, a view or several side by side, with its anchors.
 
     ``views`` are indices of the different views, each with one of ``scalings``, and multiplied by one of ``factors``;
     the first of its columns is one of ``starts``. ``values`` are the anchors and ``positions`` their indices in the
-    pool; ``length`` of them are listed for a sample. ``far`` is the distance at which similarity ends.
+    pool; ``length`` of them are listed for a sample. ``far`` is the squared distance of samples with nothing in common.
     """
 
     views: tuple[int, ...]
@@ -121,8 +121,8 @@ class Space:
     def nearest(self, samples: Array, has_view: np.ndarray, n_threads: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest anchors of each row, nearest first, and squared distances.
 
-        ``has_view`` says which of the views a row has. The others do not count, and those it has count for them; a row
-        without any lists -1.
+        ``has_view`` says which of the views a row has. Missing ones are left out, and the distances of the others are
+        scaled up for them; a row without any lists -1.
         """
         whole = has_view.all(axis=1)
         if whole.all():
@@ -151,7 +151,7 @@ class Space:
 class Pool:
     """The anchor pool: its samples, by index in canonical order, a space for each view, and :class:`Lists`.
 
-    ``donors`` are, per view, what its missing anchors are imputed from; None if none is missing.
+    ``donors`` are those of each view; None if no anchor misses it.
     """
 
     samples: np.ndarray
@@ -162,7 +162,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Donors:
-    """The anchors whose view is imputed, by position in the pool, and how much each anchor that has it counts."""
+    """The anchors whose view is imputed, by position in the pool, and the weights of the anchors that have it."""
 
     positions: np.ndarray
     weights: sp.csr_array
@@ -170,7 +170,7 @@ class Donors:
     def impute(self, values: Array) -> Array:
         """Return the imputed anchors, from those that have the view."""
         imputed = self.weights @ values
-        # A mean is shorter than what it is the mean of, and would be nearer to every sample.
+        # A mean of rows is shorter than these, and would be nearer to every sample.
         length, wanted = row_lengths(imputed), self.weights @ row_lengths(values)
         stretch = np.divide(wanted, length, out=np.ones_like(length), where=length > 0)
         return sp.dia_array((stretch[None], [0]), shape=(len(stretch), len(stretch))) @ imputed
@@ -189,7 +189,7 @@ def choose_anchors(scaled: Sequence[ScaledView], n_anchors: int, seed: int) -> n
 
 
 def with_every_view(samples: np.ndarray, scaled: Sequence[ScaledView]) -> np.ndarray:
-    """Add the first samples of views that hardly any anchor has."""
+    """Add the first samples that have a view which too few anchors have."""
     for view in scaled:
         if not view.present.all():
             others = np.setdiff1d(np.flatnonzero(view.present), samples)
@@ -215,7 +215,7 @@ def make_pool(
 
 
 def list_length(families: Sequence[Family]) -> int:
-    """Return how many anchors are listed for a sample, if there are that many."""
+    """Return the length of a neighbour list, if there are enough anchors."""
     return _LIST_LENGTH * max(GRAPH_NEIGHBORS, *(each.n_neighbors[1] for each in families))
 
 
@@ -224,7 +224,7 @@ def view_spaces(
 ) -> tuple[tuple[Space, ...], tuple[Donors | None, ...]]:
     """Return a space for each view, to list ``length`` anchors for a sample, or all if there are fewer.
 
-    And, per view, what the anchors that lack it are imputed from.
+    And, per view, the donors of the anchors that miss it.
     """
     known = []
     for v, view in enumerate(scaled):
@@ -263,7 +263,7 @@ def _similarity(known: Sequence[Space], n_anchors: int, n_threads: int | None) -
 
 
 def _find_donors(positions: np.ndarray, similarity: sp.csr_array) -> Donors:
-    """Return what the other anchors take a view from, if these have it; anchors without a similar one are left out."""
+    """Return donors of a view that anchors at ``positions`` have; anchors without a similar donor are left out."""
     missing = np.setdiff1d(np.arange(similarity.shape[0], dtype=np.int32), positions)
     similarity = similarity[missing][:, positions]
     has_donor = np.asarray(similarity.sum(axis=1)).ravel() > 0
@@ -285,7 +285,7 @@ def _with_imputed(values: Array, positions: np.ndarray, donors: Donors | None) -
 
 
 def _donor_weights(similarity: np.ndarray) -> sp.csr_array:
-    """Return how much each donor counts: CAN weights of the most similar, rows sum to 1."""
+    """Return the weights of the donors: CAN weights of the most similar anchors, rows sum to 1."""
     k = min(_DONORS, similarity.shape[1] - 1)
     best = np.argsort(-similarity, axis=1, kind="stable")[:, : k + 1]
     values = np.take_along_axis(similarity, best, axis=1)
@@ -306,14 +306,14 @@ def neighbour_lists(
 
 
 def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray) -> tuple[float, ...]:
-    """Return how much each view counts, 1 at most: less if its neighbours say nothing about those of the other views.
+    """Return the weight of each view, at most 1: less if its neighbours are unrelated to those of the other views.
 
-    ``columns`` are the neighbour lists of samples in canonical order. In each view a sample has 20 neighbours, itself
-    and its copies (``twin``) not counted. What two views have in common of them, beyond what the lists of any two
-    samples have, is their agreement; that of a view is the sum over the others. Noise agrees by chance only, to a few
-    standard errors. A view that agrees by ten, or as well as the best one, counts in full, however weak it is: it may
-    still add something. Two views agree with each other, and count the same. Only anchors that have both views are
-    neighbours: an imputed one is near its donors in every view.
+    ``columns`` are the neighbour lists of samples in canonical order. In each view a sample has 20 neighbours, without
+    itself and its copies (``twin``). The agreement of two views is the share of common neighbours beyond that of the
+    lists of two random samples; that of a view is the sum over the others. The agreement of noise is within a few
+    standard errors. A view with ten, or as many as the best one, has full weight, however weak it is: it may still add
+    information. Of two views both have the same agreement, and weight. Only anchors that have both views are counted,
+    as imputed ones are near their donors in every view.
     """
     n_views = pool.lists.n_views
     own = np.ones((n_views, len(pool.samples)), dtype=bool)
@@ -334,10 +334,10 @@ def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.nd
             most = float(np.minimum(np.diff(one.indptr), np.diff(two.indptr)).sum())
             chance = float(one.sum(axis=0) @ two.sum(axis=0)) / len(both) / most
             agreement[v, u] = agreement[u, v] = float(one.multiply(two).sum()) / most - chance
-            variance[v, u] = variance[u, v] = chance / most  # counts of what is rare vary by their mean
+            variance[v, u] = variance[u, v] = chance / most  # the variance of counts of rare events is their mean
     deviation = np.sqrt(variance.sum(axis=1))
     errors = np.divide(agreement.sum(axis=1), deviation, out=np.full(n_views, _CERTAIN), where=deviation > 0)
-    if errors.max() < _DOUBTFUL:  # where no views agree, none is better than the others
+    if errors.max() < _DOUBTFUL:  # if no views agree, none is better than the others
         return (1.0,) * n_views
     return tuple(map(float, np.clip(errors / min(errors.max(), _CERTAIN), _LEAST_WEIGHT, 1.0)))
 
@@ -345,7 +345,7 @@ def agreement_weights(columns: Mapping[str, np.ndarray], pool: Pool, twin: np.nd
 def _nearest_others(
     columns: Mapping[str, np.ndarray], pool: Pool, twin: np.ndarray, view: int, anchors: np.ndarray
 ) -> sp.csr_array:
-    """Return which of some anchors are the nearest of each sample in a view, other samples than itself: 0 or 1."""
+    """Return an indicator of the nearest anchors of each sample in a view, among some anchors, without its copies."""
     near, distance = columns[NEAREST.of(view)], columns[DISTANCE.of(view)]
     # A view that is missing lists -1, at infinite distance.
     other = np.isfinite(distance) & (twin[pool.samples][near] != twin[:, None]) & anchors[near]
@@ -357,12 +357,12 @@ def _nearest_others(
 def joint_spaces(
     given: Callable[[int], Array], wanted: Sequence[str], scaled: Sequence[ScaledView], pool: Pool, settings: Settings
 ) -> Iterator[tuple[str, list[ScaledView], list[Space]]]:
-    """Yield, for each family of graphs with views side by side, its name, the views scaled, and what they make.
+    """Yield, for each family of graphs with views side by side, its name, the scaled views, and their spaces.
 
-    ``given`` returns one of the different views in canonical order; ``wanted`` are their scalings, or "auto", which
-    alone a family changes; views of counts stay counts, and if all are, there is nothing to yield. A family whose views
-    are scaled as those of another one is left out, as is a single view with its own scaling. The spaces of a family are
-    those of the views that its first members draw; the others take turns with them.
+    ``given`` returns one of the different views in canonical order; ``wanted`` are their scalings, and a family changes
+    only those that are "auto". Views of counts stay counts, and if all are counts, nothing is yielded. A family whose
+    views are scaled as those of another one is left out, as is a single view with its own scaling. The spaces of a
+    family are those of the views that its first members draw; later members reuse them in turn.
     """
     first = [member_draws(settings, index) for index in range(_JOINT_SPACES)]
     drawn = [draw_views(pool.lists, settings.view_share, rng) for rng in first]
@@ -378,14 +378,14 @@ def joint_spaces(
         length = _LIST_LENGTH * family.n_neighbors[1]
         importance = [_importance(view) * pool.lists.weight(v) for v, view in enumerate(rescaled)]
         spaces = {views: _joined(rescaled, views, importance, pool, length) for views in drawn}
-        # Anchors that lack a view, and that no other anchor is similar to, are left out.
+        # Anchors with a missing view and without a similar donor are left out.
         if all(2 * len(space.positions) >= len(pool.samples) for space in spaces.values()):
             yield family.name, rescaled, [spaces[views] for views in drawn]
         del rescaled  # before the next family scales the views
 
 
 def _rescaled(given: Callable[[int], Array], v: int, wanted: str, auto: ScaledView, scaling: str) -> ScaledView:
-    """Return a view with the scaling of a family, if its own was to be found and is not that of counts."""
+    """Return a view with the scaling of a family, if its own was automatic and is not that of counts."""
     if wanted != "auto" or auto.scaling.name in ("counts", scaling):
         return auto
     if auto.present.all():
@@ -397,10 +397,10 @@ def _rescaled(given: Callable[[int], Array], v: int, wanted: str, auto: ScaledVi
 
 
 def _importance(view: ScaledView) -> float:
-    """Return how much the squared distances of a view count beside those of others: √d, of d effective dimensions.
+    """Return the weight of the squared distances of a view beside others: √d, with d effective dimensions.
 
-    Of two views with the same total variance, the flat one has the larger differences between distances, in which those
-    of the other would drown.
+    Of two views with the same total variance, the one with fewer effective dimensions has the larger differences
+    between distances, which would dominate those of the other.
     """
     values = view.values if view.present.all() else view.values[view.present]
     return float(np.sqrt(max(1.0, effective_dimensions(values))))
@@ -410,14 +410,14 @@ def _joined(
     scaled: Sequence[ScaledView], views: tuple[int, ...], importance: Sequence[float], pool: Pool, length: int
 ) -> Space:
     """Return the space of some views side by side."""
-    own, places = [], []
+    own, positions_of = [], []
     for v in views:
         positions = np.flatnonzero(scaled[v].present[pool.samples]).astype(np.int32)
         values, positions = _with_imputed(scaled[v].values[pool.samples[positions]], positions, pool.donors[v])
         own.append(values)
-        places.append(positions)
-    positions = reduce(np.intersect1d, places)
-    anchors = [values[np.searchsorted(place, positions)] for values, place in zip(own, places, strict=True)]
+        positions_of.append(positions)
+    positions = reduce(np.intersect1d, positions_of)
+    anchors = [values[np.searchsorted(at, positions)] for values, at in zip(own, positions_of, strict=True)]
     used = tuple(float(np.sqrt(importance[v])) for v in views)
     far = sum(factor**2 * scaled[v].far for factor, v in zip(used, views, strict=True))
     starts = np.cumsum([0, *(scaled[v].values.shape[1] for v in views)])[:-1]
@@ -435,11 +435,11 @@ def _joined(
 
 @dataclass(frozen=True)
 class AnchoredViews:
-    """All that finding the neighbour lists of any sample takes.
+    """Views, scalings and anchors from which the neighbour lists of any sample are computed.
 
     ``source[v]`` is the index among the different views of the one whose content view v has, and ``units[v]``, factor
     and offset, brings the values of v to the unit of that view. ``scalings`` are those of the different views, and
-    ``spaces`` what samples are compared in, for the lists with these ``numbers``.
+    ``spaces`` those of the lists with these ``numbers``.
     """
 
     names: tuple[str, ...]
@@ -451,7 +451,7 @@ class AnchoredViews:
     numbers: tuple[int, ...]
 
     def scale(self, v: int, values: Array) -> Array:
-        """Return samples of view v on the scale on which they are compared."""
+        """Return samples of view v, scaled for comparison."""
         return self.scalings[self.source[v]].apply(self.in_unit(v, values))
 
     def in_unit(self, v: int, values: Array) -> Array:
@@ -489,7 +489,7 @@ def lists_of(views: Views, known: AnchoredViews) -> dict[str, np.ndarray]:
 
 
 def _given(known: AnchoredViews, views: Views, source: int) -> tuple[Array, np.ndarray]:
-    """Return one of the different views, each sample's from the first copy that it has, and which samples have it."""
+    """Return one of the different views, for each sample from its first present copy, and which samples have it."""
     parts = []
     present = np.zeros(views.n_samples, dtype=bool)
     for v, name in enumerate(known.names):

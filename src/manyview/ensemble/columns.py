@@ -13,20 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Exponents above this do not occur, and 2^-exponent would not be a number.
+# Largest exponent: powers of two beyond it would overflow.
 _LARGEST_EXPONENT = 1000
 
 
 @dataclass(frozen=True)
 class Column:
-    """The declaration of a column, or of one for each view, member or number of clusters.
+    """Declaration of a column, or of several: one for each view, member or number of clusters.
 
     Parameters
     ----------
     name : str
-        Under which rows keep it; with braces, one column for each of what :meth:`of` is given.
+        Name of the column in rows; with braces, one column for each argument of :meth:`of`.
     dtype, shape : str
-        What one block holds.
+        Type and shape in one block.
     written_by, read_by : tuple of str
         Modules of this package.
     """
@@ -46,7 +46,7 @@ class Column:
         return self.name.format(*which)
 
 
-# The samples as they are given, and what is seen of them before learning.
+# The samples as they are given, and what is computed from them before learning.
 VIEWS = Column("views", "Views", "(n,)", ("samples", "dask", "predict"), ("samples", "predict"))
 ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "predict", "fit"), ("samples", "predict", "fit", "graph"))
 HASHES = Column("hashes", "uint64", "(n, views)", ("samples",), ("samples",))
@@ -57,18 +57,18 @@ PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("sa
 NEAREST = Column("nearest anchors in list {}", "int32", "(n, L)", ("anchors", "fit"), ("members", "anchors"))
 DISTANCE = Column("distances in list {}", "float32", "(n, L)", ("anchors", "fit"), ("members", "anchors"))
 
-# One member of the ensemble: the first is dropped when the second is there.
+# One member of the ensemble: its embedding is dropped once its labels are kept.
 MEMBER_EMBEDDING = Column("embedding of {} member {}", "float64", "(n, K')", ("members",), ("members",))
 MEMBER_LABELS = Column("labels of {} member {}", "int32", "(n,)", ("members",), ("consensus",))
 
-# The consensus is looked for in two spaces, and the better labels are kept.
+# The consensus is computed in two spaces, and the better labels are kept.
 CONSENSUS = Column("consensus vectors", "float64", "(n, K)", ("consensus",), ("consensus",))
 DIRECTIONS = Column("consensus vectors of length 1", "float64", "(n, K)", ("consensus",), ("consensus",))
 FAMILY_LABELS = Column("labels by {} graphs", "int32", "(n,)", ("fit",), ("fit",))
 LABELS_BY = Column("labels by {}", "int32", "(n,)", ("consensus",), ("consensus",))
 EARLIER_LABELS = Column("labels of the batch before", "int32", "(n,)", ("fit",), ("fit",))
 
-# What a fit results in.
+# Results of a fit.
 LABELS = Column(
     "labels", "int32 or int64", "(n,)", ("consensus", "predict", "fit", "graph"), ("consensus", "graph", "fit")
 )
@@ -87,14 +87,14 @@ def units_in_one(bound: float) -> float:
 
     Floating point additions round, so a sum depends on the order of its addends and on how rows are cut into blocks.
     Integers below 2⁵³ are added without rounding. So every addend is first rounded to a multiple of a common unit, and
-    what is summed is the number of units, kept in doubles; one division at the end takes them back.
+    the numbers of units are summed, as doubles; the result is divided once at the end.
 
     The unit is the smallest power of two that is not less than ``bound / 2⁵²``. N addends that are rounded by at most
     one unit each add up to at most ``2⁵² + N`` units, below 2⁵³ in every partial sum as long as N < 2⁵².
 
-    An addend loses what is finer than the unit: in sums of n numbers of at most 1, as degrees of anchors and sums of
-    unit vectors are, that is 2⁻³² = 2.3e-10 for n = 10⁶, and 2⁻²² = 2.4e-7 for n = 10⁹. A mean over rows is off by no
-    more. The units of Gram matrices do not depend on n: with three views, 2⁻⁴⁸ = 3.6e-15, and 2⁻⁴⁷ if views are
+    The rounding error of an addend is at most a unit: in sums of n numbers of at most 1, such as degrees of anchors and
+    sums of unit vectors, that is 2⁻³² = 2.3e-10 for n = 10⁶, and 2⁻²² = 2.4e-7 for n = 10⁹. So is that of a mean over
+    rows. The units of Gram matrices do not depend on n: with three views, 2⁻⁴⁸ = 3.6e-15, and 2⁻⁴⁷ if views are
     missing.
 
     >>> units_in_one(1.0) == 2.0**52, units_in_one(1_000_000) == 2.0**32

@@ -1,4 +1,4 @@
-"""What the members of an ensemble have in common: agreement, and the partition that comes of it.
+"""Consensus of the members: their weights, the partition they agree on, and the confidence in it.
 
 H is the one-hot table of all members' clusters, n x ΣK'. A member r has the weight ``w_r = (mean_s I(r, s) / max)^4``,
 where I is mutual information. :func:`find_consensus` cuts the graph between samples and the members' clusters.
@@ -27,7 +27,7 @@ _STARTING_MEMBERS = 32
 
 @dataclass(frozen=True)
 class Consensus:
-    """The partition that the members agree on; the rows keep ``labels`` and ``embedding``.
+    """Partition that the members agree on; the rows keep ``labels`` and ``embedding``.
 
     ``weights`` are those of the members, ``agreement`` its weighted mean NMI with them, ``stability`` its NMI with the
     consensus one batch of members before (NaN for the first); ``n_passes`` and ``converged`` are about the last
@@ -56,7 +56,7 @@ def _tables(block: Block, reference: str, n_reference: int, names: Sequence[str]
 
 
 def mutual_information(tables: np.ndarray) -> np.ndarray:
-    """Mutual information, in nats, of each contingency table along the first axis."""
+    """Compute the mutual information, in nats, of each contingency table along the first axis."""
     joint = tables / tables.sum(axis=(1, 2), keepdims=True)
     independent = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
     ratio = np.divide(joint, independent, out=np.ones_like(joint), where=joint > 0)
@@ -64,15 +64,15 @@ def mutual_information(tables: np.ndarray) -> np.ndarray:
 
 
 def entropy(counts: np.ndarray) -> np.ndarray:
-    """Entropy, in nats, of the distribution along the last axis."""
+    """Compute the entropy, in nats, of the distribution along the last axis."""
     shares = counts / counts.sum(axis=-1, keepdims=True)
     return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
 
 
 def pairwise_information(rows: Rows, members: Sequence[Member], known: np.ndarray) -> np.ndarray:
-    """Mutual information between all pairs of members, with their entropies on the diagonal.
+    """Compute the mutual information between all pairs of members, with their entropies on the diagonal.
 
-    ``known`` is the result for the first ones, which is not computed again.
+    ``known`` is the result for the first members, which is not computed again.
     """
     names = [member.labels for member in members]
     most = max(member.n_clusters for member in members)
@@ -95,11 +95,11 @@ def mean_information(information: np.ndarray) -> np.ndarray:
 
 
 def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], information: np.ndarray) -> Consensus:
-    """The partition of the members into ``n_clusters``; fewer only if the members cannot tell as many apart.
+    """Find the consensus of the members in ``n_clusters``; fewer only if they do not distinguish as many.
 
     Maximises ``tr(UᵀĤQ)`` over orthonormal U and Q, to a tolerance of 1e-5, where ``Ĥ_ij = sqrt(w_r / (Σw·|j|))`` for
     every sample i in cluster j of member r: the bipartite graph between samples and clusters, normalised on both sides.
-    Then k-means on U, and on U with rows of length 1; started from the clusters' vectors in Q, of which there are few.
+    Then k-means on U, and on U with rows of length 1; started from the clusters' vectors in Q, which are few.
     """
     weights = member_weights(information, settings.weight_power)
     names = [member.labels for member in members]
@@ -117,7 +117,7 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
     rng = np.random.default_rng([settings.seed, 2**31])
     some = offsets[min(_STARTING_MEMBERS, len(members))]
     found = []
-    # The columns of U have length 1 but for rounding, so that the entries of each add up to √n at most.
+    # The columns of U have length 1 up to rounding, so that the absolute entries of each sum to √n at most.
     spaces = (
         (CONSENSUS.name, vectors * column[:, None], 2 * np.sqrt(rows.n_rows)),
         (DIRECTIONS.name, unit_rows(vectors), rows.n_rows),
@@ -138,19 +138,19 @@ def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], in
 
 
 def member_weights(information: np.ndarray, power: float) -> np.ndarray:
-    """``(mean information / max)^power``: members that share little information with the others count little."""
+    """Return ``(mean information / max)^power``: low if a member shares little information with the others."""
     means = mean_information(information)
     top = float(means.max())
     return (means / top) ** power if top > 0 else np.ones(len(means))
 
 
 def copy(block: Block, name: str) -> np.ndarray:
-    """Return what is kept under ``name``, to keep it under another."""
+    """Return the column ``name``, to keep it under another name."""
     return block[name]
 
 
 def cluster_sizes(block: Block, names: Sequence[str], offsets: np.ndarray) -> np.ndarray:
-    """Number of a block's rows in each cluster of all members."""
+    """Return the number of a block's rows in each cluster of all members."""
     clusters = _stack(block, names) + offsets[:-1]
     return np.bincount(clusters.ravel(), minlength=offsets[-1]).astype(float)
 
@@ -177,12 +177,12 @@ def _shared(block: Block, names: Sequence[str], offsets: np.ndarray) -> np.ndarr
 def consensus_vectors(
     rows: Rows, names: Sequence[str], offsets: np.ndarray, sizes: np.ndarray, column: np.ndarray, n_vectors: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leading right singular vectors of Ĥ, and singular values; ``column`` scales the clusters that have ``sizes``."""
+    """Compute leading right singular vectors of Ĥ, and singular values; ``column`` scales clusters of ``sizes``."""
     size = len(column)
 
     def apply(block: np.ndarray) -> np.ndarray:
         values = column[:, None] * block
-        # What is summed are sums of the values of a row's clusters, and cluster j's value is in |j| of them.
+        # For each row, the values of its clusters are summed, and the value of cluster j occurs in |j| rows.
         units = np.array([units_in_one(bound) for bound in sizes @ np.abs(values)])
         return column[:, None] * (rows.sum(_covote, names, offsets, values, units) / units)
 
@@ -196,19 +196,19 @@ def consensus_vectors(
 
 
 def agreement_with(rows: Rows, name: str, n_labels: int, members: Sequence[Member], weights: np.ndarray) -> float:
-    """Weighted mean NMI between the labels kept under ``name`` and the members."""
+    """Return the weighted mean NMI between the labels kept under ``name`` and the members."""
     most = max(n_labels, *(member.n_clusters for member in members))
     tables = rows.sum(_tables, name, most, [member.labels for member in members], most)
     return float(weights @ normalized_information(tables) / weights.sum())
 
 
 def stability(rows: Rows, name: str, other: str, n_labels: int) -> float:
-    """NMI between two kept labellings."""
+    """Return the NMI between two labellings that the rows keep."""
     return float(normalized_information(rows.sum(_tables, name, n_labels, [other], n_labels))[0])
 
 
 def normalized_information(tables: np.ndarray) -> np.ndarray:
-    """Mutual information over the mean of both entropies; 1 where both have a single cluster."""
+    """Return the mutual information over the mean of both entropies; 1 if both have a single cluster."""
     either = entropy(tables.sum(axis=2)) + entropy(tables.sum(axis=1))
     return np.divide(2 * mutual_information(tables), either, out=np.ones(len(tables)), where=either > 0)
 
@@ -216,8 +216,8 @@ def normalized_information(tables: np.ndarray) -> np.ndarray:
 def confidence(rows: Rows, settings: Settings, members: Sequence[Member], weights: np.ndarray) -> np.ndarray:
     """Keep for every row the share of the members, by weight, that vote for its label.
 
-    A member votes for the labels of a sample by the shares that they have in its cluster of the sample: these are
-    returned, of shape (n_members, most clusters of a member, n_clusters), times the members' weights.
+    The vote of a member for a sample is the distribution of labels in the sample's cluster. These distributions, times
+    the members' weights, are returned, of shape (n_members, largest number of clusters of a member, n_clusters).
     """
     names = [member.labels for member in members]
     most = max(member.n_clusters for member in members)
@@ -243,7 +243,7 @@ def votes_for(labels: np.ndarray, member_labels: np.ndarray, shares: np.ndarray)
 
 @njit(nogil=True, cache=True)
 def label_tables(reference: np.ndarray, labels: np.ndarray, n_reference: int, n_labels: int) -> np.ndarray:
-    """Contingency tables of one labelling with each column of ``labels``."""
+    """Return the contingency tables of one labelling with each column of ``labels``."""
     tables = np.zeros((labels.shape[1], n_reference, n_labels))
     for i in range(labels.shape[0]):
         for r in range(labels.shape[1]):
@@ -253,7 +253,7 @@ def label_tables(reference: np.ndarray, labels: np.ndarray, n_reference: int, n_
 
 @njit(nogil=True, cache=True)
 def vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Sum over the members of the rows of ``values`` that belong to each sample's clusters; -1 is none."""
+    """Sum, over the members, the rows of ``values`` of each sample's clusters; -1 is no cluster."""
     n_values = values.shape[1]
     product, total = np.empty((labels.shape[0], n_values)), np.empty(n_values)
     for i in range(labels.shape[0]):
@@ -271,7 +271,7 @@ def vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) ->
 def vote_adjoint(
     labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, size: int, units: np.ndarray
 ) -> np.ndarray:
-    """The transpose of :func:`vote_product`: each sample's values, counted in units, added to the clusters it is in."""
+    """Apply the transpose of :func:`vote_product`: add each sample's values, in units, to its clusters."""
     total, counted = np.zeros((size, values.shape[1])), np.empty(values.shape[1])
     for i in range(labels.shape[0]):
         counted[:] = np.rint(values[i] * units)
@@ -284,7 +284,7 @@ def vote_adjoint(
 
 @njit(nogil=True, cache=True)
 def shared_samples(labels: np.ndarray, offsets: np.ndarray, size: int) -> np.ndarray:
-    """Number of samples that two clusters have in common: the lower triangle, and zeros above."""
+    """Count the samples that two clusters have in common: the lower triangle, and zeros above."""
     counts, clusters = np.zeros((size, size)), np.empty(labels.shape[1], dtype=np.int64)
     for i in range(labels.shape[0]):
         for r in range(labels.shape[1]):

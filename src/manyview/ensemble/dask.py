@@ -1,4 +1,4 @@
-"""Views on Dask workers: blocks of rows that are made there, and results that stay with them."""
+"""Views on Dask workers: blocks of rows are made there, and results stay there."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from manyview.views.container import frame_values, is_frame, is_lazy
 if TYPE_CHECKING:
     import dask.array as da
 
-# Rows per block on a worker: more than a thread takes at a time, since every block has a cost of its own there.
+# Rows per block on a worker: more than in threads, as every block has overhead there.
 _BLOCK_ROWS = 32768
 
 
 def current_client() -> Any | None:
-    """Return the ``distributed.Client`` that is at work here, if there is one."""
-    distributed = sys.modules.get("distributed")  # a client can only be there if it was imported
+    """Return the current ``distributed.Client``, if there is one."""
+    distributed = sys.modules.get("distributed")  # without the import there is no client
     try:
         return None if distributed is None else distributed.get_client()
     except ValueError:
@@ -30,7 +30,7 @@ def current_client() -> Any | None:
 
 
 def worker_memory(client: Any) -> list[int]:
-    """Return the bytes that each worker may take."""
+    """Return the memory limit of each worker in bytes."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return [worker["memory_limit"] or physical_memory() for worker in workers]
 
@@ -50,7 +50,7 @@ def worker_rows(views: Views, client: Any) -> DaskRows:
 
 
 def as_dask(views: Views) -> list[da.Array]:
-    """Return the views as Dask arrays, then which of them each sample has if views are missing."""
+    """Return the views as Dask arrays and, if views are missing, the array of which are present."""
     tables: list[Any] = [
         frame_values(view, f"views[{name!r}]") if is_frame(view) else view
         for name, view in zip(views.names, views.arrays, strict=True)

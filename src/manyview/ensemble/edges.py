@@ -1,11 +1,10 @@
 """The graph of one member, block by block: numba kernels over the nearest anchors of each row.
 
 Edges of a block of b rows are two arrays of shape (b, width): anchors and weights. Unused positions have weight 0. They
-are never stored for all rows, but made again in every pass, which is cheaper than keeping them.
+are not stored for all rows, but computed again in every pass, which is cheaper.
 
-What is computed for a row depends on this row alone, bit by bit, and sums over rows are exact: neither the order of
-the rows nor how they are cut into blocks matters. "Counted in units": see
-:func:`manyview.ensemble.columns.units_in_one`.
+Results of a row depend on this row alone, bit by bit, and sums over rows are exact, so that results depend neither on
+the order of the rows nor on the blocks. "Counted in units": see :func:`manyview.ensemble.columns.units_in_one`.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ def view_edges(
     weights: np.ndarray,
     start: int,
 ) -> None:
-    """CAN weights of each row's k nearest anchors of the member, into ``k + 1`` columns from ``start``.
+    """Write the CAN weights of each row's k nearest anchors of the member to ``k + 1`` columns from ``start``.
 
-    ``position`` maps the pool to the member's anchors (-1: not among them). An infinite distance marks an anchor that
-    the row has nothing in common with; the scale then ends at ``far``, and if only g < k anchors are similar, the mass
-    ``1 - g/k`` goes to the neutral anchor, the one after the last: rows with few neighbours get proportionally less
-    weight. A sample without the view lists -1 and has no edges at all.
+    ``position`` maps the pool to the member's anchors (-1: not among them). Anchors with nothing in
+    common with the row are at infinite distance; then ``far`` is the distance to anchor k + 1, and if only g < k
+    anchors are similar, the mass ``1 - g/k`` goes to the neutral anchor, the one after the last: rows with few
+    neighbours get proportionally less weight. A sample without the view lists -1 and has no edges at all.
     """
     neutral, length = position.max() + 1, near.shape[1]
     for i in range(near.shape[0]):
@@ -40,7 +39,7 @@ def view_edges(
             anchor[:], weight[:] = neutral, 0.0
             continue
         found, j = 0, 0
-        while found <= k and j < length:  # no branch: what is not among the anchors is overwritten by the next
+        while found <= k and j < length:  # no branch: other anchors than the member's are overwritten
             anchor[found] = position[near[i, j]]
             weight[found] = distance[i, j]
             found += anchor[found] >= 0
@@ -68,9 +67,9 @@ def view_edges(
 
 @njit(nogil=True, cache=True)
 def _nth_largest(values: np.ndarray, n: int) -> float:
-    """The value with n others at least as large, by Hoare's selection; reorders ``values``.
+    """Return the value with n others at least as large, by Hoare's selection; reorders ``values``.
 
-    numpy's partition would do, but takes numba six seconds to compile.
+    numba takes six seconds to compile numpy's partition.
     """
     left, right = 0, values.size - 1
     while left < right:
@@ -96,7 +95,7 @@ def _nth_largest(values: np.ndarray, n: int) -> float:
 def _merge_row(
     anchors: np.ndarray, weights: np.ndarray, stop: int, mass_of: np.ndarray, merged: np.ndarray, support: np.ndarray
 ) -> int:
-    """Add up the weights of equal anchors of one row; the number of different ones below ``stop`` with weight.
+    """Sum the weights of equal anchors of one row; return the number of different ones below ``stop`` with weight.
 
     ``mass_of`` has an entry for each anchor, zero before and after, except that the weights of the anchors from
     ``stop`` on are left there.
@@ -115,11 +114,11 @@ def _merge_row(
 
 @njit(nogil=True, cache=True)
 def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
-    """Keep in each row the k anchors with most weight over all views, in place.
+    """Keep the k anchors with most weight over all views in each row, in place.
 
-    Weights of the same anchor are added up over the views, then the (k + 1)-th largest sum is subtracted and the rest
-    scaled: the same closed form as CAN weights, with the views' support in place of nearness. The neutral anchor keeps
-    its mean share of the mass. What is left has columns ``0, ..., k``; all others get weight 0.
+    Weights of the same anchor are summed over the views, then the (k + 1)-th largest sum is subtracted and the rest
+    scaled: the closed form of CAN weights, with the views' support in place of nearness. The neutral anchor keeps its
+    mean share of the mass. The result is in columns ``0, ..., k``; all others get weight 0.
     """
     width = anchors.shape[1]
     merged, support, sorted_out = np.empty(width + 1, dtype=anchors.dtype), np.empty(width), np.empty(width)
@@ -136,12 +135,12 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
             sorted_out[:count] = support[:count]
             threshold = _nth_largest(sorted_out[:count], k)
         kept, total = 0, 0.0
-        for c in range(count):  # no branch: what is not kept is overwritten by the next
+        for c in range(count):  # no branch: anchors that are not kept are overwritten
             anchor[kept], weight[kept] = merged[c], support[c] - threshold
             kept += support[c] > threshold
         for j in range(kept):
             total += weight[j]
-        if kept == 0 and count > 0:  # the k + 1 best are equal: as with CAN weights, the first k of them count the same
+        if kept == 0 and count > 0:  # the k + 1 best are equal: equal weights, as with CAN weights
             for c in range(count):
                 if support[c] == threshold and kept < k:
                     anchor[kept], weight[kept] = merged[c], 1.0
@@ -150,15 +149,15 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
         for j in range(kept):
             weight[j] *= mass / total / (mass + idle)
         anchor[kept:], weight[kept:] = neutral, 0.0
-        if mass + idle > 0:  # else the sample lacks all of these views
+        if mass + idle > 0:  # else all of these views are missing
             weight[kept] = idle / (mass + idle) if kept > 0 else 1.0
 
 
 @njit(nogil=True, cache=True)
 def balance_rows(weights: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> None:
-    """Let the graphs that a row has edges in count for those that it has none in, in place.
+    """Scale the weights of each row up for the graphs in which it has no edges, in place.
 
-    ``starts`` are the first columns of the graphs and the end of the last; ``counts`` says how often each counts.
+    ``starts`` are the first columns of the graphs and the end of the last; ``counts`` are the weights of the graphs.
     """
     total = counts.sum()
     for i in range(weights.shape[0]):
@@ -179,7 +178,7 @@ def add_degrees(
 ) -> None:
     """Add the weights in columns ``start`` to ``stop`` to the degrees of their anchors, counted in units.
 
-    They are rounded up: no column, divided by its degree, then sums to more than 1, which bounds the Gram matrix.
+    They are rounded up, so that no column divided by its degree sums to more than 1, which bounds the Gram matrix.
     """
     for i in range(anchors.shape[0]):
         for j in range(start, stop):
@@ -196,7 +195,7 @@ def scale_anchors(anchors: np.ndarray, weights: np.ndarray, start: int, stop: in
 
 @njit(nogil=True, cache=True)
 def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int, units: float) -> np.ndarray:
-    """``WᵀW`` of the block, counted in units: the lower triangle, and zeros above."""
+    """Compute ``WᵀW`` of the block, counted in units: the lower triangle, and zeros above."""
     gram, mass_of = np.zeros((size, size)), np.zeros(size)
     merged, value = np.empty(anchors.shape[1] + 1, dtype=anchors.dtype), np.empty(anchors.shape[1])
     for i in range(anchors.shape[0]):
@@ -211,8 +210,8 @@ def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int, units: float)
 
 @njit(nogil=True, cache=True)
 def both_triangles(lower: np.ndarray, units: float) -> np.ndarray:
-    """The symmetric matrix whose lower triangle was counted in units, in single precision."""
-    size, tile = lower.shape[0], 32  # by tiles, since one side of the diagonal is written across the memory
+    """Return the symmetric matrix whose lower triangle was counted in units, in single precision."""
+    size, tile = lower.shape[0], 32  # by tiles, as one triangle is written column by column
     matrix = np.empty((size, size), dtype=np.float32)
     for first in range(0, size, tile):
         for second in range(0, first + 1, tile):
@@ -224,7 +223,7 @@ def both_triangles(lower: np.ndarray, units: float) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """``W @ vectors`` of the block."""
+    """Compute ``W @ vectors`` of the block."""
     n_vectors = vectors.shape[1]
     product, total = np.empty((anchors.shape[0], n_vectors)), np.empty(n_vectors)
     for i in range(anchors.shape[0]):

@@ -1,9 +1,8 @@
 """A fit, step by step: order, scaling and anchors; neighbour lists; members and consensus; the learned graph; labels.
 
 The steps are the same for all sizes. Order, scaling and anchors come from samples in memory, the *basis*: all samples,
-or some that are drawn by their content if there are many. Members are learned on rows, which are the basis or all
-samples, wherever these are. If they were learned on the basis of more samples, all samples are then assigned as new
-ones are.
+or a draw by content if there are many. Members are learned on rows, which are the basis or all samples, in memory or on
+workers. If the basis is only a part of the samples, all samples are then assigned like new ones.
 """
 
 from __future__ import annotations
@@ -69,15 +68,15 @@ from manyview.views import Array, Views
 
 # Number of batches that the members are made in, with a consensus after each.
 _BATCHES = 3
-# What the members of a family with views side by side disagree about counts this many times.
+# Factor of the disagreement of members of a family with views side by side.
 _ALIKE = 1.1
-# Scores of local and broad graphs that differ by less say nothing about which are better.
+# Smaller differences between the scores of local and broad graphs are not significant.
 _TIE = 0.03
-# Two labellings with an NMI of this or more are the same, but for a few samples in a thousand.
+# Two labellings with at least this NMI differ in a few samples of a thousand at most.
 _CLEAR = 0.999
-# If members agree less than this with their consensus, few of them may hit on the same one by chance.
+# If members agree less than this with their consensus, few of them may find the same one by chance.
 _AGREED = 0.75
-# Starts of k-means in a consensus that only tells which family of graphs is best.
+# Starts of k-means in a consensus that is only used to choose the family of graphs.
 _TRIAL_STARTS = 3
 
 OnConsensus = Callable[["Ensemble", Consensus], None] | None
@@ -86,10 +85,10 @@ OnTrials = Callable[[Sequence["Trial"]], None] | None
 
 @dataclass(frozen=True)
 class Basis:
-    """Samples in memory, ``given`` by their rows among all samples, and what follows from them before learning.
+    """Samples in memory, ``given`` by their rows among all samples, and all that is computed before learning.
 
     ``columns`` are their neighbour lists, in canonical order, and ``joint`` the spaces of those with views side by
-    side, by number. Both are freed as soon as they have served.
+    side, by number. Both are freed as soon as possible.
     """
 
     views: Views
@@ -111,7 +110,7 @@ class Basis:
         return {name: column[same] for name, column in columns.items()}
 
     def anchored(self, pool: Pool, wanted: Collection[int]) -> AnchoredViews:
-        """Return all that finding these neighbour lists of any sample takes."""
+        """Return all that is needed to compute these neighbour lists of any sample."""
         spaces = dict(enumerate(pool.spaces)) | self.joint
         return AnchoredViews(
             self.views.names,
@@ -141,9 +140,9 @@ def settle(
 ) -> Basis:
     """Order samples and views by content, scale the views, choose the anchors and list those near each sample.
 
-    The lists of single views tell how much each view counts; with these weights, views are put side by side. ``wanted``
-    names a scaling, or "auto", for every view; ``patterns`` are the combinations of views that any of all samples have,
-    where these are more than the basis.
+    The lists of single views give the weight of each view, with which views are put side by side. ``wanted`` names a
+    scaling, or "auto", for every view; ``patterns`` are the combinations of views that samples have, if there are more
+    samples than the basis.
     """
     order = canonical_order(views.arrays, wanted, views.present)
     if patterns is not None:  # a view counts as present if any copy of it is
@@ -180,14 +179,14 @@ def settle(
 
 @dataclass(frozen=True)
 class Trial:
-    """What was found with a few members of a family of graphs.
+    """Result of a few members of a family of graphs.
 
-    ``agreement`` is the mean NMI of their consensus with them, by weight, ``cross_agreement`` that with the members of
-    all families, each family counting the same. Members of a family whose graphs are alike agree whatever they find,
-    and those of other families may all be wrong: ``score`` is two thirds of the first and one third of the second, and
-    what it lacks to 1 counts a tenth more with views side by side, whose graphs are the most alike. If the scores of
-    local and broad graphs differ by less than .03, those whose members share more ``information``, on average over all
-    pairs, have the higher of both.
+    ``agreement`` is the weighted mean NMI of their consensus with them, ``cross_agreement`` that with the members of
+    all families, with equal weights of the families. Members with similar graphs agree even if they are wrong, and
+    other families may be worse: ``score`` is two thirds of the first and one third of the second. Its difference from 1
+    is a tenth larger for views side by side, whose graphs are the most similar. If the scores of local and broad graphs
+    differ by less than .03, the higher score goes to the family whose members share more ``information``, mean over all
+    pairs.
     """
 
     family: str
@@ -215,7 +214,7 @@ class Ensemble:
     information : ndarray of shape (n_members, n_members)
         Mutual information between the members, with their entropies on the diagonal.
     trials : list of Trial
-        What was found with each family that was tried, best first.
+        Results of the families that were tried, best first.
     steps : list of Consensus
         After each batch.
     """
@@ -258,11 +257,10 @@ def learn(
 ) -> Ensemble:
     """Choose the family of graphs, then make the members in batches, with a consensus after each.
 
-    The family is chosen without labels: a quarter of the tries of each is made, and the best two go on to half of them
-    and to all. Clear clusters need few members: if a quarter of the tries of the best family give the
-    same labels as half of them, four and eight of sixteen, and agree with them, these are enough. If moreover local and
-    broad graphs give the same labels, no other family is tried. In the end the rows keep labels, embedding and
-    confidence.
+    The family is chosen without known classes: each makes a quarter of its tries, then the best two half of them, then
+    all. Clear clusters need few members: if four and eight of sixteen tries of the best family give the same labels and
+    agree with them, no more members are made. If moreover local and broad graphs give the same labels, no other family
+    is tried. In the end the rows keep labels, embedding and confidence.
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
@@ -311,9 +309,9 @@ def learn(
 
 
 def _best_of(tried: Sequence[Ensemble], left: Sequence[Ensemble], n_members: int) -> list[Ensemble]:
-    """Return the families that are left, with ``n_members`` each, best first; the members of all are asked.
+    """Return the remaining families, with ``n_members`` each, best first, compared with the members of all.
 
-    What was found is kept with every one of them.
+    All families keep the results.
     """
     for ensemble in left:
         ensemble.grow(n_members)
@@ -332,14 +330,14 @@ def _best_of(tried: Sequence[Ensemble], left: Sequence[Ensemble], n_members: int
 
 
 def _same_labels(tried: Sequence[Ensemble]) -> bool:
-    """Return whether the consensus of each of two families or more, as it was tried, is the same partition."""
+    """Return whether the trials of two or more families have the same consensus."""
     first, *others = (FAMILY_LABELS.of(ensemble.family.name) for ensemble in tried)
     rows, n_clusters = tried[0].rows, tried[0].settings.n_clusters
     return all(stability(rows, first, other, n_clusters) >= _CLEAR for other in others)
 
 
 def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
-    """Return how well the consensus of an ensemble agrees with its own members and with those of all."""
+    """Return the agreement of the consensus of an ensemble with its own members and with those of all."""
     rows, n_clusters, name = ensemble.rows, ensemble.settings.n_clusters, ensemble.family.name
     labels, n_members = FAMILY_LABELS.of(name), len(ensemble.members)
     known = [trial.agreement for trial in ensemble.trials if (trial.family, trial.n_members) == (name, n_members)]
@@ -358,7 +356,7 @@ def _try(ensemble: Ensemble, tried: Sequence[Ensemble]) -> Trial:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit has found: rows of all samples with their results, ensemble, model, graph, and rows of the anchors."""
+    """Result of a fit: rows of all samples with their results, ensemble, model, graph, and rows of the anchors."""
 
     rows: Rows
     ensemble: Ensemble
@@ -388,7 +386,7 @@ def fit(
     on_trials : callable, optional
         Called after each round of trials with those of all families, best first.
     """
-    # Rows that members are learned on: the basis (as given if it is all there is, else in canonical order), or all.
+    # Rows that members are learned on: the basis (as given if it is all samples, else in canonical order), or all.
     n, n_clusters, in_memory = len(basis.given), basis.settings.n_clusters, rows is None
     canonical = np.argsort(basis.order.rows) if in_memory else np.arange(n)
     learned = rows if rows is not None and learn_on_all else LocalRows({ROWS.name: range(n)}, basis.n_jobs)
@@ -403,12 +401,12 @@ def fit(
         else:
             learned.extend(_list_neighbours, basis.anchored(pool, wanted))
 
-    # Neighbour lists, members, consensus. All samples are only compared in what the best family on the basis takes.
+    # Neighbour lists, members, consensus. All samples only get the lists that the best family on the basis needs.
     settings, lists, trials = basis.settings, basis.pool.lists, None
     if not on_basis:
         settings, trials = _settled(basis, on_trials)
     list_neighbours(basis.pool, {*every_view, *lists.joint.get(settings.families[0].name, ())})
-    basis.columns.clear()  # the rows have what they need of it
+    basis.columns.clear()  # the rows have their lists
     ensemble = learn(learned, lists, settings, on_consensus, on_trials)
     ensemble.trials = ensemble.trials if trials is None else trials
     used = {number for member in ensemble.members for number in member.lists}
@@ -437,9 +435,9 @@ def fit(
     n_neighbors = min(GRAPH_NEIGHBORS, len(pool.samples) - 1)
     rule = graph_rule(learned, pool.lists, labels[pool.samples], n_neighbors, n_clusters)
 
-    # Every sample: what was learned for its row, or what the model assigns; clusters numbered by their first sample.
+    # Every sample: the learned results of its row, or those of the model; clusters numbered by their first sample.
     if learned is rows:
-        # Few samples keep double precision until the end; of many, memory is needed once.
+        # Few samples keep double precision until the end; for many, memory matters.
         rows.extend(_results, rule, np.dtype(float) if in_memory else precision(basis.views))
     else:
         missing = every_view if pool is not basis.pool else set(every_view) - used
@@ -453,7 +451,7 @@ def fit(
 
 
 def _settled(basis: Basis, on_trials: OnTrials) -> tuple[Settings, list[Trial]]:
-    """Choose the family of graphs on the basis; return settings with it alone, and what was found."""
+    """Choose the family of graphs on the basis; return settings with this family alone, and the trials."""
     settings = basis.settings
     rows = LocalRows(basis.lists(basis.pool, np.arange(len(basis.given))), basis.n_jobs)
     tries = replace(settings, n_members=min(settings.n_members, settings.n_tries))
@@ -477,7 +475,7 @@ def _results(block: Block, rule: GraphRule, dtype: np.dtype) -> dict[str, np.nda
 
 
 def _assign(block: Block, model: Model, rule: GraphRule, graph_views: AnchoredViews) -> dict[str, np.ndarray]:
-    """Assign the samples of a block, and make their graph; ``graph_views`` has the lists that only the graph takes."""
+    """Assign the samples of a block, and make their graph; ``graph_views`` has the lists that only the graph needs."""
 
     def one(part: Block) -> dict[str, np.ndarray]:
         views = checked(part)
@@ -490,7 +488,7 @@ def _assign(block: Block, model: Model, rule: GraphRule, graph_views: AnchoredVi
 
 
 def _labels_at(rows: Rows, where: np.ndarray) -> np.ndarray:
-    """Return the labels of some rows, by their numbers."""
+    """Return the labels of the rows with these numbers."""
     wanted, position = np.unique(where, return_inverse=True)
     return np.concatenate(rows.map(_labels_of, wanted))[position].astype(np.int64)
 
@@ -501,7 +499,7 @@ def _labels_of(block: Block, wanted: np.ndarray) -> np.ndarray:
 
 
 def with_every_cluster(basis: Basis, labels: np.ndarray) -> Pool:
-    """Return the pool of the basis, or a larger one with the first sample of each cluster that has no anchor in it."""
+    """Return the pool of the basis, or a larger one with the first sample of each cluster without anchors."""
     pool = basis.pool
     missing = np.setdiff1d(labels, labels[pool.samples])
     if not len(missing):

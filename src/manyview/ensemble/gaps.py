@@ -1,20 +1,19 @@
-"""How many clusters: eigengaps and stability of an ensemble of graphs, against data that have no clusters.
+"""Eigengaps and stability by number of clusters, of the data and of reference data without clusters.
 
-Members (:mod:`manyview.ensemble.members`) with broad graphs draw views, anchors and neighbours. For every K it is
-measured
+Members (:mod:`manyview.ensemble.members`) with broad graphs draw views, anchors and neighbours. For every K are
+measured:
 
 - the *graph gap*: the fused graph W of a member has singular values ``1 = σ_1 >= σ_2 >= ...`` after division by the
-  first. K clusters that are well apart leave K of them high. This is the drop ``σ_K - σ_{K+1}``, mean over the members;
+  first. With K well separated clusters, K of them are high. This is the drop ``σ_K - σ_{K+1}``, mean over the members;
 - the *consensus gap*: the same drop in the graph between the samples and the clusters of all members' cuts into K + 1.
-  K clusters that are there come back in all of these cuts, and what is cut once too often is cut here and there;
+  K real clusters recur in all of these cuts, while the surplus cut is at random;
 - the *stability*: the mean adjusted Rand index between all pairs of members' cuts into K.
 
 Into more than 21 clusters, only every other member is cut.
 
-All are also high in data without clusters: a round cloud in d dimensions has a drop after d + 1 values, and a long one
-is cut in two in the same place again and again. So the same is done with references that have the spread of the data
-along every direction but no clusters (:func:`manyview.graphs.reference.without_clusters`), and only the part of a gap
-that exceeds their mean counts.
+All are also high for data without clusters: a spherical cloud in d dimensions has a drop after d + 1 values, and an
+elongated one is always cut in two at the same position. So the same is measured on references with the covariance of
+the data but without clusters (:func:`without_clusters`), and only the excess of a gap over their mean counts.
 
 The *score* of K is the geometric mean of both gaps' excess (:func:`manyview.ensemble.n_clusters.excess`), times the
 stability. The *strength* is the same for the gaps as they are; :func:`manyview.ensemble.n_clusters.decide` compares it
@@ -28,6 +27,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 
 from manyview.engines import Block, Rows
 from manyview.ensemble.columns import CUT, CUT_VECTORS, VECTORS
@@ -45,48 +45,52 @@ from manyview.ensemble.members import (
     start_centres,
 )
 from manyview.graphs.laplacian import inverse_sqrt
+from manyview.graphs.scaling import row_lengths
+from manyview.views import Array
 
-# Broad graphs: on the data that this was tried on, their eigengaps are the clearer ones.
+# Broad graphs: on the data that this was tried on, their eigengaps are clearer.
 _FAMILY = FAMILIES[1]
 # Graphs are made for at least this number of clusters, or for clusters of this number of samples, so that they hardly
-# change with the range that is asked for.
+# depend on the requested range.
 _GRAPH_CLUSTERS = 20
 _CLUSTER_ROWS = 5
 # Into more clusters than this, only every other graph is cut: the time of a cut grows with the square of their number.
 _ALL_MEMBERS = _GRAPH_CLUSTERS + 1
-# Passes of k-means over the samples, after those over the anchors: with more, many clusters take most of the time.
+# Passes of k-means over the samples, after those over the anchors: more would take most of the time.
 _PASSES = 3
-# The spectrum is looked at up to this multiple of the largest number, to see whether the answer lies beyond.
+# The spectrum is computed up to this multiple of the largest number, to see whether the answer lies beyond.
 _LOOK_AHEAD = 1.5
+# Lengths of rows are equal up to rounding if they differ by less than this share.
+_SAME_LENGTH = 1e-9
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What was measured: ``graph_gap[K - 1]`` of all K from 1 to beyond the largest choice, the rest of the choices."""
+    """Measurements: ``graph_gap[K - 1]`` of all K from 1 to beyond the largest choice, the others of the choices."""
 
     graph_gap: np.ndarray
     consensus_gap: np.ndarray
     stability: np.ndarray
 
     def strength(self, numbers: np.ndarray) -> np.ndarray:
-        """Both gaps and the stability of each choice in one number."""
+        """Return both gaps and the stability of each choice in one number."""
         return np.sqrt(np.maximum(self.graph_gap[numbers - 1] * self.consensus_gap, 0.0)) * self.stability
 
 
 def mean_curve(curves: Sequence[Curve]) -> Curve:
-    """The mean of several curves."""
+    """Return the mean of several curves."""
     gaps = ([getattr(curve, name) for curve in curves] for name in ("graph_gap", "consensus_gap", "stability"))
     return Curve(*(np.mean(gap, axis=0) for gap in gaps))
 
 
 def settings_for(n_clusters: Sequence[int], n_rows: int, seed: int, n_members: int = 24) -> Settings:
-    """Settings of members that serve all these numbers of clusters."""
+    """Return settings of members for all these numbers of clusters."""
     most = max(min(_GRAPH_CLUSTERS, n_rows // _CLUSTER_ROWS), *n_clusters)
     return Settings(most, n_members=n_members, families=(_FAMILY,), seed=seed)
 
 
 def measure(rows: Rows, lists: Lists, settings: Settings, n_clusters: Sequence[int]) -> Curve:
-    """Gaps and stability of every number of clusters; the rows hold neighbour lists."""
+    """Measure gaps and stability of every number of clusters; the rows hold neighbour lists."""
     members = [draw_member(settings, _FAMILY, lists, i) for i in range(settings.n_members)]
     cuts = sorted({cut for k in n_clusters for cut in (k, k + 1)})
     cut = {k: members if k <= _ALL_MEMBERS else members[::2] for k in cuts}
@@ -133,7 +137,7 @@ def _directions(block: Block, name: str, n_vectors: int) -> np.ndarray:
 
 
 def _consensus_gap(rows: Rows, members: Sequence[Member], n_clusters: int) -> float:
-    """Drop after ``n_clusters`` singular values of the graph between samples and the clusters of cuts into one more.
+    """Return the drop after ``n_clusters`` singular values of the graph of samples and clusters of cuts into one more.
 
     It is normalised on both sides, as in :func:`manyview.ensemble.consensus.find_consensus`, so the first value is 1.
     """
@@ -146,7 +150,7 @@ def _consensus_gap(rows: Rows, members: Sequence[Member], n_clusters: int) -> fl
 
 
 def _agreement(rows: Rows, members: Sequence[Member], n_clusters: int) -> float:
-    """Mean adjusted Rand index of all pairs of cuts into this number of clusters."""
+    """Return the mean adjusted Rand index of all pairs of cuts into this number of clusters."""
     names = [_labels(member, n_clusters) for member in members]
     found = [adjusted_rand(rows.sum(_tables, names[i], names[:i], n_clusters)) for i in range(1, len(names))]
     return float(np.concatenate(found).mean())
@@ -158,7 +162,7 @@ def _tables(block: Block, reference: str, names: Sequence[str], n_clusters: int)
 
 
 def adjusted_rand(tables: np.ndarray) -> np.ndarray:
-    """Adjusted Rand index of each contingency table along the first axis; 1 where both have a single cluster."""
+    """Compute the adjusted Rand index of each contingency table along the first axis; 1 if both have one cluster."""
     n_pairs = _pairs(tables.sum(axis=(1, 2)))
     both = _pairs(tables).sum(axis=(1, 2))
     first, second = _pairs(tables.sum(axis=2)).sum(axis=1), _pairs(tables.sum(axis=1)).sum(axis=1)
@@ -169,3 +173,41 @@ def adjusted_rand(tables: np.ndarray) -> np.ndarray:
 
 def _pairs(counts: np.ndarray) -> np.ndarray:
     return counts * (counts - 1) / 2
+
+
+def without_clusters(scaled: Sequence[Array], rng: np.random.Generator) -> list[Array]:
+    """Return reference views without clusters that are otherwise like the given ones.
+
+    Rows of the dense views become random mixtures of all rows, the same ones in every view: a Gaussian cloud with the
+    covariance of the data, within and between the views. The entries of sparse views are permuted: each row keeps its
+    number of entries and, on average, each column its share of them. If all rows had the same length, they are scaled
+    to it.
+    """
+    n = scaled[0].shape[0]
+    mixture = rng.standard_normal((n, n)) / np.sqrt(n)
+    views: list[Array] = []
+    for view in scaled:
+        if isinstance(view, np.ndarray):
+            centre = view.mean(axis=0)
+            made: Array = centre + mixture @ (view - centre)
+        else:
+            permuted = rng.permutation(view.nnz)
+            starts = view.indptr.copy()  # sum_duplicates changes it in place
+            made = sp.csr_array((view.data[permuted], view.indices[permuted], starts), shape=view.shape)
+            made.sum_duplicates()
+        length = _common_length(view)
+        views.append(made if length is None else _with_length(made, length))
+    return views
+
+
+def _common_length(view: Array) -> float | None:
+    """Return the length of all rows that are not zero, if it is the same."""
+    lengths = row_lengths(view)
+    longest = float(lengths.max())
+    return longest if (np.abs(lengths[lengths > 0] - longest) <= _SAME_LENGTH * longest).all() else None
+
+
+def _with_length(view: Array, length: float) -> Array:
+    lengths = row_lengths(view)
+    factors = np.divide(length, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
+    return view * factors if isinstance(view, np.ndarray) else sp.csr_array(view * factors)

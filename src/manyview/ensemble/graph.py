@@ -3,8 +3,8 @@
 View v counts in it with the paper's weight ``1/h_v``, where ``h_v² = tr(FᵀL_vF)/K`` is the mean normalised cut that the
 clusters make in the graph of the view (F holds their scaled indicators).
 
-Each cluster is made one connected component. Whether it is can be told from the anchors alone: those that some sample
-has edges to belong together. So a block of samples is reduced to a partition of the anchors.
+Each cluster is made one connected component. Components follow from the anchors alone: all anchors that a sample has
+edges to are connected. So a block of samples is reduced to a partition of the anchors.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SMALLEST_CUT = 0.01
 
 @dataclass(frozen=True)
 class GraphRule:
-    """How the edges of a sample follow from its lists and its label.
+    """Rule by which the edges of a sample follow from its lists and its label.
 
-    ``labels`` are those of the pool, ``view_weights`` sum to 1, and ``n_neighbors`` edges per view are looked at.
+    ``labels`` are those of the pool, ``view_weights`` sum to 1, and each view has ``n_neighbors`` edges.
     """
 
     lists: Lists
@@ -41,13 +41,13 @@ class GraphRule:
 
     @property
     def member(self) -> Member:
-        """The member of an ensemble that would have drawn everything."""
+        """A member with all views and all anchors."""
         views = tuple(range(self.lists.n_views))
         return Member(-1, "whole", views, np.arange(self.lists.n_anchors), self.n_neighbors, 0, self.n_clusters, 0)
 
 
 def graph_rule(rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors: int, n_clusters: int) -> GraphRule:
-    """The rule for rows with ``labels``; views count by how little the clusters cut them, and how well they agree."""
+    """Return the rule for rows with ``labels``; view weights follow from the cut of the clusters and from agreement."""
     rule = GraphRule(lists, anchor_labels, n_clusters, n_neighbors, np.ones(lists.n_views))
     units = units_in_one(rows.n_rows)  # the edges of a row in a view sum to 1 at most
     weights = view_weights(rows.sum(_cluster_masses, rule, units) / units)
@@ -56,7 +56,7 @@ def graph_rule(rows: Rows, lists: Lists, anchor_labels: np.ndarray, n_neighbors:
 
 
 def view_weights(masses: np.ndarray) -> np.ndarray:
-    """Weights from the mass (n_views, K, K) between the clusters of the samples and those of the anchors."""
+    """Return view weights from the mass (n_views, K, K) between clusters of the samples and of the anchors."""
     from_samples, to_anchors = masses.sum(axis=2), masses.sum(axis=1)
     volume = np.sqrt(from_samples * to_anchors)
     kept = np.divide(np.einsum("vcc->vc", masses), volume, out=np.zeros_like(volume), where=volume > 0)
@@ -68,8 +68,8 @@ def view_weights(masses: np.ndarray) -> np.ndarray:
 def connect_clusters(rows: Rows, rule: GraphRule) -> None:
     """Make each cluster one connected component of the ``graph`` that the rows keep.
 
-    A sample without edges, and those of every stray part of a cluster, are linked to the anchor of the cluster that
-    most samples have an edge to. A cluster without an anchor stays without edges.
+    Samples without edges, and those of components apart from the rest of their cluster, are linked to the anchor of the
+    cluster with the most edges. A cluster without an anchor stays without edges.
     """
     uses = rows.sum(_anchor_uses)
     parts = rows.reduce(_anchor_parts, _join_parts)
@@ -81,7 +81,7 @@ def connect_clusters(rows: Rows, rule: GraphRule) -> None:
 
 
 def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
-    """Edges within the clusters, mean over the views; rows sum to 1, or to 0 where no edge stays within."""
+    """Return the edges within the clusters, mean over the views; rows sum to 1, or to 0 without such edges."""
     anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
     for factor, (start, stop) in zip(rule.view_weights, graphs, strict=True):
         weights[:, start:stop] *= factor
@@ -93,7 +93,7 @@ def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
 def _edges_within(
     anchors: np.ndarray, weights: np.ndarray, labels: np.ndarray, anchor_labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, anchors in ascending order and starts of the rows; edges to the same anchor are added up."""
+    """Return weights, anchors in ascending order and starts of the rows; edges to the same anchor are summed."""
     n, width = anchors.shape
     data, columns = np.empty(n * width), np.empty(n * width, dtype=np.int32)
     starts = np.zeros(n + 1, dtype=np.int32)
@@ -149,7 +149,7 @@ def _anchor_uses(block: Block) -> np.ndarray:
 
 
 def _anchor_parts(block: Block) -> np.ndarray:
-    """For every anchor the first one of its part: anchors that samples have edges to together."""
+    """Return, for every anchor, the first one that is connected with it by edges of samples."""
     graph = block[GRAPH.name]
     filled = np.flatnonzero(np.diff(graph.indptr))
     first = graph.indices[graph.indptr[filled]]
@@ -185,7 +185,7 @@ def _link_strays(block: Block, parts: np.ndarray, hubs: np.ndarray) -> sp.csr_ar
 
 
 def split_clusters(labels: np.ndarray, twin: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return exactly ``n_clusters`` labels: while there are fewer, the largest cluster loses its first sample.
+    """Return exactly ``n_clusters`` labels: while there are fewer, the largest cluster's first sample is split off.
 
     ``twin`` is the first sample with the same content: equal samples stay together.
     """
@@ -219,7 +219,7 @@ def labels_of_clusters(clusters: np.ndarray, labels: np.ndarray, n_clusters: int
 
 
 def number_clusters(rows: Rows, n_clusters: int) -> np.ndarray:
-    """Number the clusters by their first row; return the number of each."""
+    """Renumber the clusters in the order of their first rows; return the number of each."""
     first = rows.reduce(_first_rows, np.minimum, n_clusters)
     label_of = np.argsort(np.argsort(first))
     rows.keep(LABELS.name, _renamed, label_of)
@@ -244,7 +244,7 @@ def _renamed(block: Block, label_of: np.ndarray) -> np.ndarray:
 
 
 def take_graph(rows: Rows) -> sp.csr_array:
-    """Return the graph of all rows, which the blocks then no longer hold: memory is needed once, and not twice."""
+    """Return the graph of all rows; the blocks drop theirs, so that memory is needed only once."""
     blocks = rows.map(_graph)
     rows.drop(GRAPH.name)
     shape = (rows.n_rows, blocks[0].shape[1])

@@ -1,6 +1,6 @@
 """k-means on small tables of weighted points, and on rows in blocks, with its compiled kernels.
 
-scikit-learn's would do for the small tables, but its threads meet ours, and the rows are not in one place.
+scikit-learn's k-means is not used: its threads compete with ours, and rows may be on several workers.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _CANDIDATES = 3
 _STILL = 1e-6
 _STILL_ON_ROWS = 1e-3
 _ROUNDING = 1e-24
-# Rows that are compared with the centres at a time: side by side, their coordinates suit the processor's vector units,
-# and stay in its nearest cache.
+# Rows that are compared with the centres at a time: enough for the processor's vector units, and few enough for its
+# fastest cache.
 _LANES = 128
 
 
@@ -36,7 +36,7 @@ def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: n
 def kmeans(
     points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator, n_starts: int = 1
 ) -> np.ndarray:
-    """Centres with the least weighted cost among several starts."""
+    """Return centres with the least weighted cost among several starts."""
     points = np.ascontiguousarray(points)
     best, lowest = points[:0], np.inf
     for _ in range(n_starts):
@@ -72,7 +72,7 @@ def kmeans_rows(
 
 
 def occupy(rows: Rows, name: str, centres: np.ndarray) -> np.ndarray:
-    """Move each centre that no row is nearest to onto the row that is farthest from its own; while there is one."""
+    """Move each centre without rows to the row that is farthest from its nearest centre."""
     for _ in range(len(centres)):
         empty = np.flatnonzero(rows.sum(_row_sums, name, centres, 1.0)[:, -1] == 0)
         if not len(empty):
@@ -94,7 +94,7 @@ def _farthest(block: Block, name: str, centres: np.ndarray) -> tuple[float, np.n
 
 
 def _first(points: np.ndarray) -> np.ndarray:
-    """The smallest point by its first coordinate, then by the second and so on: the same in any order of the points."""
+    """Return the lexicographically smallest point, which does not depend on the order of the points."""
     return np.asarray(points[np.lexsort(points.T[::-1])[0]])
 
 
@@ -103,7 +103,7 @@ def _row_sums(block: Block, name: str, centres: np.ndarray, units: float) -> np.
 
 
 def _means(sums: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Means from sums and numbers; a centre without points stays."""
+    """Return means from sums and numbers of points; a centre without points is kept."""
     return np.where(sums[:, -1:] > 0, sums[:, :-1] / np.maximum(sums[:, -1:], 1e-300), centres)
 
 
@@ -112,18 +112,17 @@ def _converged(moved: np.ndarray, centres: np.ndarray, tolerance: float) -> bool
 
 
 def unit_rows(table: np.ndarray) -> np.ndarray:
-    """Scale rows to length 1; rows that are zero but for rounding stay zero."""
+    """Scale rows to length 1; rows that are zero up to rounding stay zero."""
     return _unit_rows(np.ascontiguousarray(table))
 
 
 def assign(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
-    """Return the nearest of the centres for each row, in what the rows keep under ``name``."""
+    """Return the nearest of the centres for each row of the column ``name``."""
     return nearest_centre(block[name], centres)
 
 
 @njit(nogil=True, cache=True)
 def _unit_rows(table: np.ndarray) -> np.ndarray:
-    """Rows of length 1; rows that are zero but for rounding stay zero."""
     units = np.zeros(table.shape)
     for i in range(table.shape[0]):
         square = 0.0
@@ -138,7 +137,7 @@ def _unit_rows(table: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _nearest_of_some(points: np.ndarray, centres: np.ndarray, across: np.ndarray, labels: np.ndarray) -> None:
-    """Index of the nearest centre of at most ``_LANES`` points, the first of equals; ``across`` is room to work in."""
+    """Write the index of the nearest centre, the first of equals, of up to ``_LANES`` points; ``across`` is scratch."""
     n_features = points.shape[1]
     for i in range(points.shape[0]):
         for j in range(n_features):
@@ -162,7 +161,7 @@ def _nearest_of_some(points: np.ndarray, centres: np.ndarray, across: np.ndarray
 
 @njit(nogil=True, cache=True)
 def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Index of the nearest centre of each point, the first of equals; the same bits wherever a point stands."""
+    """Return the index of the nearest centre of each point, the first of equals; it depends on the point alone."""
     n, n_features = points.shape
     labels, some, across = np.empty(n, dtype=np.int32), np.zeros(_LANES, np.int64), np.zeros((n_features + 2, _LANES))
     for start in range(0, n, _LANES):
@@ -174,7 +173,7 @@ def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def nearest_sums(points: np.ndarray, centres: np.ndarray, units: float) -> np.ndarray:
-    """For each centre the sum of the points that it is nearest to, counted in units, and their number."""
+    """Return, for each centre, the sum of the points nearest to it, counted in units, and their number."""
     n, n_features = points.shape
     sums = np.zeros((centres.shape[0], n_features + 1))
     labels, across = np.zeros(_LANES, np.int64), np.zeros((n_features + 2, _LANES))
@@ -191,7 +190,7 @@ def nearest_sums(points: np.ndarray, centres: np.ndarray, units: float) -> np.nd
 
 @njit(nogil=True, cache=True)
 def centre_gaps(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Squared distance of each point to its nearest centre."""
+    """Return the squared distance of each point to its nearest centre."""
     labels, gaps = nearest_centre(points, centres), np.zeros(points.shape[0])
     for i in range(points.shape[0]):
         for j in range(points.shape[1]):
@@ -201,7 +200,7 @@ def centre_gaps(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def centre_sums(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
-    """For each label the weighted sum of its points, and in the last column their weight; not exact."""
+    """Return, for each label, the weighted sum of its points and, in the last column, their weight; not exact."""
     sums = np.zeros((n_centres, points.shape[1] + 1))
     for i in range(points.shape[0]):
         for j in range(points.shape[1]):

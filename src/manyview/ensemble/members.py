@@ -44,14 +44,14 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Family:
-    """A family of graphs. Ranges are (lowest, highest), and every member draws from them anew, on a logarithmic scale.
+    """A family of graphs. Every member draws from the ranges (lowest, highest) on a logarithmic scale.
 
     ``n_neighbors`` is the number of anchors that a sample is compared with, at most ``reach`` times the anchors of a
-    cluster. Views are compared one by one and their graphs added up, which is an *or*: samples are joined if they are
-    near in some views. With ``choosiness``, the number of neighbours for each one that is kept, dense views keep only
-    the edges that they support together; counts are always added up. With a ``scaling``, views are compared side by
-    side, an *and*: their distances are added up before neighbours are chosen, with that scaling of every view whose own
-    is automatic.
+    cluster. Views are compared one by one and their graphs summed, which is an *or*: samples are connected if they
+    are near in some views. With ``choosiness``, the ratio of neighbours to edges that are kept, dense views keep only
+    the edges that they support together; graphs of counts are always summed. With a ``scaling``, views are compared
+    side by side, an *and*: their distances are summed before neighbours are chosen, with that scaling of every view
+    whose own is automatic.
     """
 
     name: str
@@ -62,14 +62,14 @@ class Family:
 
 
 # Local graphs follow clusters that are small or of odd shapes, broad ones average out noise. Side by side, views that
-# each confuse some clusters can tell them apart together; centred rows keep lengths, which unit rows lose.
+# each confuse some clusters can separate them together; centred rows keep lengths, which unit rows lose.
 FAMILIES = (
     Family("local", (5, 15), 1.0, None),
     Family("broad", (20, 60), 3.0, (1.0, 4.0)),
     Family("joint-centered", (8, 30), 2.0, None, "centered"),
     Family("joint-standardized", (8, 30), 2.0, None, "standardized"),
 )
-# Singular vectors after the K-th count by how far the spectrum has dropped since, to this power.
+# Singular vectors after the K-th are multiplied by this power of the drop of the spectrum.
 _DROP_POWER = 8.0
 
 
@@ -85,7 +85,7 @@ def families_with(n_neighbors: Any) -> tuple[Family, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the ensemble is made of: ``n_members`` of the best family of graphs, after ``n_tries`` at most of each."""
+    """Settings of the ensemble: ``n_members`` of the best family of graphs, after at most ``n_tries`` of each."""
 
     n_clusters: int
     n_members: int = 48
@@ -101,12 +101,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Lists:
-    """What the neighbour lists of all rows have in common.
+    """Properties that the neighbour lists of all rows share.
 
-    There is a list for each view, then those of views side by side: ``joint`` says which they are, by family of
-    graphs. ``n_anchors`` is the size of the pool. ``far`` is, per list, the distance at which similarity ends.
-    ``patterns`` holds the combinations of views that samples have, each once; None if every sample has all views.
-    ``view_weights``, 1 at most, say how much each view counts where views are added up; None if all count the same.
+    There is a list for each view, then those of views side by side, whose numbers are in ``joint``, by family of
+    graphs. ``n_anchors`` is the size of the pool. ``far`` is, per list, the squared distance of samples with nothing in
+    common. ``patterns`` holds the combinations of views that samples have, each once; None if every sample has all
+    views. ``view_weights``, at most 1, are the weights of views in sums; None if all are equal.
     """
 
     n_anchors: int
@@ -121,11 +121,11 @@ class Lists:
         return len(self.far) - len({number for numbers in self.joint.values() for number in numbers})
 
     def weight(self, view: int) -> float:
-        """Return how much a list counts where several are added up."""
+        """Return the weight of a list in sums of several."""
         return 1.0 if self.view_weights is None or view >= len(self.view_weights) else self.view_weights[view]
 
     def have(self, family: Family) -> bool:
-        """Return whether there are the lists that this family takes."""
+        """Return whether there are the lists that this family needs."""
         return family.scaling is None or family.name in self.joint
 
     def cover(self, views: np.ndarray) -> bool:
@@ -139,11 +139,11 @@ def _not_yet() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Member:
-    """A member: what it has drawn, and, once it is fitted, how it embeds a row and where its centres are.
+    """A member: what it has drawn and, once it is fitted, its embedding of rows and its centres.
 
     ``lists`` are the neighbour lists that it has drawn: those of some views, or one of views side by side. ``n_kept``
-    is the number of edges that dense views share; 0 if they are added up. A row is embedded by its edges, scaled per
-    graph and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
+    is the number of edges that dense views share; 0 if their graphs are summed. A row is embedded by its edges, scaled
+    per graph and anchor by ``scale``, times ``vectors``; its cluster is the nearest of ``centres``.
     """
 
     index: int
@@ -160,15 +160,15 @@ class Member:
 
     @property
     def labels(self) -> str:
-        """The column of its labels."""
+        """Name of the column of its labels."""
         return MEMBER_LABELS.of(self.family, self.index)
 
 
 def draw_member(settings: Settings, family: Family, lists: Lists, index: int) -> Member:
-    """Draw views, anchors, k and K' of a member; the same for the same index, however many members there are.
+    """Draw views, anchors, k and K' of a member; they depend on the index, not on the number of members.
 
-    Views that are added up are the same for every family, and where the pool is large also anchors and K', for a fair
-    comparison; side by side, views are those of one of the first members.
+    For a fair comparison, the views of summed graphs are the same for every family and, if the pool is large, so are
+    anchors and K'; views side by side are those of one of the first members.
     """
     s, rng = settings, member_draws(settings, index)
     views = draw_views(lists, s.view_share, rng)
@@ -189,7 +189,7 @@ def draw_member(settings: Settings, family: Family, lists: Lists, index: int) ->
 
 
 def member_draws(settings: Settings, index: int) -> np.random.Generator:
-    """Return what a member draws with, its views first."""
+    """Return the random generator of a member; its views are drawn first."""
     return np.random.default_rng([settings.seed, index])
 
 
@@ -211,9 +211,9 @@ def _draw_log(limits: tuple[float, float], rng: np.random.Generator) -> float:
 def fit_member(rows: Rows, lists: Lists, member: Member, n_clusters: int) -> Member:
     """Cluster the rows by the leading vectors of the member's graph; they keep its labels.
 
-    A member draws K' >= K clusters, and as many vectors. If K clusters are well apart, the vectors after the K-th split
-    the largest of them at random, and k-means would rather follow these than tell two small clusters apart. So they
-    count by ``(σ_j / σ_K)^8``: hardly at all after a clear drop of the spectrum, and fully if there is none.
+    A member draws K' >= K clusters, and as many vectors. If K clusters are well separated, the vectors after the K-th
+    split the largest of them at random, and k-means would follow these rather than separate two small clusters. So they
+    are multiplied by ``(σ_j / σ_K)^8``: nearly 0 after a clear drop of the spectrum, and 1 if there is none.
     """
     values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters)
     vectors = vectors * np.minimum(values / values[min(n_clusters, len(values)) - 1], 1.0) ** _DROP_POWER
@@ -237,7 +237,7 @@ def member_spectrum(
     values, vectors : ndarrays of shapes (n_vectors,) and (m + 1, n_vectors)
         Leading singular values of W and right vectors.
     scale : ndarray of shape (n_graphs, m + 1)
-        What the anchors of each graph are multiplied by in W.
+        Factors of the anchors of each graph in W.
     volumes : ndarray of shape (m + 1,)
         ``diag(WᵀW)``.
     """
@@ -246,7 +246,7 @@ def member_spectrum(
     scale = inverse_sqrt(degrees) * graph_weights(lists, member)[:, None]
     units = units_in_one(_largest_entry(lists, member))
     lower = rows.sum(_gram, lists, member, scale, units)
-    gram = both_triangles(lower, units)  # in single precision: digits enough for the tolerance, and twice as fast
+    gram = both_triangles(lower, units)  # single precision suffices for the tolerance, and is twice as fast
     squares, vectors = leading_eigenvectors(
         lambda block: (gram @ block.astype(np.float32)).astype(float), len(gram), n_vectors, tol=_TOLERANCE
     )
@@ -255,7 +255,7 @@ def member_spectrum(
 
 
 def start_centres(vectors: np.ndarray, volumes: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Return centres to start k-means on the rows from: those of the anchors, which are few."""
+    """Return initial centres of k-means on the rows: those of k-means on the anchors, which are few."""
     anchors = unit_rows(vectors[:, :n_clusters])
     used = np.einsum("ij,ij->i", anchors, anchors) > 0.5
     return kmeans(anchors[used], volumes[used], n_clusters, rng)
@@ -264,7 +264,7 @@ def start_centres(vectors: np.ndarray, volumes: np.ndarray, n_clusters: int, rng
 def _largest_entry(lists: Lists, member: Member) -> float:
     """Return a bound on the entries of ``WᵀW``.
 
-    ``W = Σ_g f_g C_g D_g^-½``, where graph g counts f_g times, rows of C_g sum to 1 at most and its columns to D_g at
+    ``W = Σ_g f_g C_g D_g^-½``, where graph g has the weight f_g, rows of C_g sum to 1 at most and its columns to D_g at
     most, so that the norm of each ``C_g D_g^-½`` is at most 1, and that of W at most ``Σf``. If views are missing, each
     row of W is ``Σf`` times a mean of the rows of those graphs that have it. The square of a mean is at most the sum of
     the squares, so the squared norm is at most ``(Σf)²`` times the number of graphs, however small a weight is. The
@@ -283,7 +283,7 @@ def member_labels(block: Block, lists: Lists, member: Member) -> np.ndarray:
 
 
 def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """Return anchors, weights, and the columns of each graph that is added up: see :func:`graph_weights`."""
+    """Return anchors, weights, and the columns of each graph of the sum, see :func:`graph_weights`."""
     dense = [v for v in member.lists if member.n_kept and np.isinf(lists.far[v])]
     single = [v for v in member.lists if v not in dense]
     width, kept = member.n_neighbors + 1, member.n_kept + 1 if dense else 0
@@ -299,7 +299,7 @@ def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray
 
 
 def graph_weights(lists: Lists, member: Member) -> np.ndarray:
-    """Return how much each graph counts: the one that the dense views share as much as these views together."""
+    """Return the weight of each graph; that of the shared graph is the sum over the dense views."""
     dense = [v for v in member.lists if member.n_kept and np.isinf(lists.far[v])]
     shared = [sum(lists.weight(v) for v in dense)] if dense else []
     return np.array(shared + [lists.weight(v) for v in member.lists if v not in dense], dtype=float)

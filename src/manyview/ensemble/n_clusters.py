@@ -1,4 +1,4 @@
-"""The number of clusters: what is measured by :mod:`manyview.ensemble.gaps`, and what follows from it."""
+"""Choice of the number of clusters, from the measurements of :mod:`manyview.ensemble.gaps`."""
 
 from __future__ import annotations
 
@@ -24,49 +24,48 @@ from manyview.ensemble.anchors import (
     scale_views,
     scaling_names,
 )
-from manyview.ensemble.gaps import Curve, mean_curve, measure, settings_for
+from manyview.ensemble.gaps import Curve, mean_curve, measure, settings_for, without_clusters
 from manyview.ensemble.members import Settings
 from manyview.exceptions import ViewsError
 from manyview.graphs import canonical_order
 from manyview.graphs.canonical import check_n_clusters
-from manyview.graphs.reference import without_clusters
 from manyview.views import Views, check_views
 from manyview.views.checks import keep_rows
 
-# More samples than this are not looked at: they make the answer slower, not better.
+# Maximum number of samples: more take longer without a better answer.
 _MOST_ROWS = 5000
-# The range that is tried by default ends at the square root of the number of samples, but not before the first nor
-# after the second of these, and in any case where clusters would have fewer samples than this.
+# The default range ends at the square root of the number of samples, between the first and the second of these, and
+# clusters have at least this number of samples.
 _MOST_CLUSTERS = (20, 40)
 _CLUSTER_ROWS = 5
-# Data without clusters to compare with: one alone has gaps of its own by chance.
+# Number of references without clusters: a single one has gaps by chance.
 _REFERENCES = 3
-# It does if the drop there is this multiple of those of the best choice and of the largest of the reference.
+# The answer is not among the choices if another drop is this multiple of the best choice's and of the reference's.
 _BEYOND = 1.5
-# A number is sure if no other one has more than this share of its score, and its strength is this multiple of the
-# largest of the reference.
+# A number is sure if no other one has more than this share of its score, and its strength is at least this multiple of
+# the largest of the reference.
 _RIVAL = 0.4
 _CLEARLY = 2.5
 _MOST_CANDIDATES = 5
-# Gaps of a reference count as this large at least, as the excess is a multiple of their root.
+# Lower bound on the gaps of a reference, as the excess is divided by their root.
 _SMALLEST_GAP = 1e-4
 
 
 @dataclass(frozen=True)
 class ClusterCountSuggestion:
-    """What :func:`manyview.suggest_n_clusters` found. Printing it gives the verdict and the curve.
+    """Result of :func:`manyview.suggest_n_clusters`. Printing it shows the answer and the curve.
 
     Parameters
     ----------
     n_clusters : int
         The best guess.
     sure : bool
-        Whether the evidence is clear. If not, look at the candidates, and do not take the guess for more than it is.
+        Whether the evidence is clear. If not, consider the candidates too.
     candidates : tuple of int
         Numbers with evidence, at most five, by their score: the best and the second best by each eigengap and by the
         score, and the most stable one. If ``n_clusters`` is sure, only this and the most stable one.
     reason : str
-        Why, in words and numbers.
+        The reason, in words and numbers.
     curve : dict of str to ndarray
         ``n_clusters``, and for each of them ``eigengap`` (of the consensus), ``graph_eigengap`` (mean over the graphs),
         ``stability`` and ``score``; and the mean of both eigengaps of data without clusters,
@@ -81,7 +80,7 @@ class ClusterCountSuggestion:
 
     @property
     def evidence(self) -> list[dict[str, float]]:
-        """What the curve says about each candidate, best first."""
+        """Values of the curve of each candidate, best first."""
         where = [int(np.flatnonzero(self.curve["n_clusters"] == k)[0]) for k in self.candidates]
         return [{name: values[i].item() for name, values in self.curve.items()} for i in where]
 
@@ -131,11 +130,11 @@ def suggest_n_clusters(
     view_sizes : int or sequence of int, optional
         For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
     random_state : int, RandomState or None, default=None
-        For what the graphs draw. An int makes the result reproducible, bit by bit.
+        Random seed. An int makes the result reproducible, bit by bit.
     n_jobs : int or None, default=None
         Threads; None uses all cores. The result does not depend on it.
     verbose : bool, default=False
-        Print what is being done.
+        Print progress.
 
     Returns
     -------
@@ -155,7 +154,7 @@ def suggest_n_clusters(
     numbers = _check_range(k_range, checked)
     wanted = scaling_names([scaling] * checked.n_views if isinstance(scaling, str) else scaling, checked)
     seed = int(check_random_state(random_state).randint(2**31))
-    with one_thread():  # more threads add up in another order; see the estimators' base class
+    with one_thread():  # sums depend on the number of threads; see the estimators' base class
         scaled, twin = _prepare(checked, wanted, seed)
         settings = settings_for(numbers, len(twin), seed)
         curves = []
@@ -172,7 +171,7 @@ def suggest_n_clusters(
 
 
 def _check_range(k_range: Any, views: Views) -> tuple[int, ...]:
-    """The numbers to choose from, ascending."""
+    """Return the numbers to choose from, ascending."""
     if k_range is None:
         n, (low, high) = views.n_samples, _MOST_CLUSTERS
         most = min(max(low, ceil(sqrt(n))), high, n // _CLUSTER_ROWS)
@@ -198,17 +197,17 @@ def _check_range(k_range: Any, views: Views) -> tuple[int, ...]:
 
 
 def _prepare(views: Views, wanted: list[str], seed: int) -> tuple[list[ScaledView], np.ndarray]:
-    """The views in canonical order, scaled, and which samples are equal; not of too many samples."""
+    """Return the scaled views in canonical order, of at most 5,000 samples, and which samples are equal."""
     order = canonical_order(views.arrays, wanted, views.present)
     if views.n_samples > _MOST_ROWS:
-        places = np.random.default_rng([seed, 2]).choice(views.n_samples, _MOST_ROWS, replace=False)
-        views = views.take(order.rows[np.sort(places)])
+        drawn = np.random.default_rng([seed, 2]).choice(views.n_samples, _MOST_ROWS, replace=False)
+        views = views.take(order.rows[np.sort(drawn)])
         order = canonical_order(views.arrays, wanted, views.present)
     return scale_views(views, wanted, order), order.twin
 
 
 def _reference(scaled: Sequence[ScaledView], seed: int, index: int) -> list[ScaledView]:
-    """Views without clusters, in which the same samples lack the same views."""
+    """Return a reference without clusters, with the same missing views."""
     made = without_clusters([view.values for view in scaled], np.random.default_rng([seed, 3, index]))
     return [replace(view, values=keep_rows(values, view.present)) for view, values in zip(scaled, made, strict=True)]
 
@@ -220,7 +219,7 @@ def _measure(
     numbers: Sequence[int],
     n_threads: int | None,
 ) -> Curve:
-    """Eigengaps and stability of every number of clusters."""
+    """Measure eigengaps and stability of every number of clusters."""
     anchors = choose_anchors(scaled, pool_size(len(twin), settings.n_clusters), settings.seed)
     pool = make_pool(scaled, anchors, settings.families, n_threads)
     lists = {name: column[twin] for name, column in neighbour_lists(scaled, pool.spaces, n_threads).items()}
@@ -228,7 +227,7 @@ def _measure(
 
 
 def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) -> ClusterCountSuggestion:
-    """Choose among the numbers, from what was measured on the data and on data without clusters."""
+    """Choose a number from the curves of the data and of the references without clusters."""
     numbers = np.array(n_clusters)
     reference = mean_curve(references)
     in_graphs = excess(data.graph_gap[1:], reference.graph_gap[1:])[numbers - 2]
@@ -284,10 +283,10 @@ def decide(n_clusters: Sequence[int], data: Curve, references: Sequence[Curve]) 
 def excess(gaps: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return by how much gaps exceed those of data without clusters: the mean of difference and ratio.
 
-    It is the geometric mean of ``gap - reference`` and ``(gap - reference) / reference``, and 0 where the gap is the
-    smaller one. The difference alone favours few clusters, where all gaps are large; the ratio alone favours many,
-    where those of the reference are next to nothing. As references are few, each counts at least as much as a curve
-    through them that falls with the number of clusters.
+    It is the geometric mean of ``gap - reference`` and ``(gap - reference) / reference``, and 0 if the gap is smaller.
+    The difference alone favours few clusters, for which all gaps are large; the ratio alone favours many, for which the
+    gaps of the reference are nearly 0. As references are few, their gaps are raised to a curve that decreases with the
+    number of clusters.
     """
     level = np.maximum(np.maximum(reference, isotonic_regression(reference, increasing=False)), _SMALLEST_GAP)
     return np.maximum(gaps - level, 0.0) / np.sqrt(level)

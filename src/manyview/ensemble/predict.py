@@ -1,8 +1,8 @@
 """The fitted model, and the clusters of samples that it was not fitted to, block by block.
 
-A new sample takes the way that the fitted ones took: its neighbour lists, its edges to each member's anchors, the
-member's embedding and the nearest centre there, then the consensus of these clusters. So a sample of the fit gets its
-own label again.
+A new sample is treated like the fitted ones: its neighbour lists, its edges to each member's anchors, the member's
+embedding and the nearest centre there, then the consensus of these clusters. So a sample of the fit gets its label
+again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from manyview.views.matching import match_fitted, order_columns
 
 @dataclass(frozen=True)
 class Model:
-    """All that predicting takes; ``label_of`` is the label of each cluster of the consensus."""
+    """Fitted model for prediction; ``label_of`` is the label of each cluster of the consensus."""
 
     views: AnchoredViews
     lists: Lists
@@ -41,7 +41,7 @@ class Model:
     label_of: np.ndarray
 
     def check(self) -> None:
-        """Refuse parts that do not fit together, as those of a file may: compiled code trusts these indices."""
+        """Raise an error if the parts, perhaps from a file, do not fit together: compiled code trusts the indices."""
         n_anchors = self.lists.n_anchors
         n_views = len(self.views.scalings)
         _expect(len(self.views.numbers) == len(self.views.spaces), "a number for every list")
@@ -99,7 +99,7 @@ def open_new_views(
         if is_frame(views) and feature_names:
             views = order_columns(views, [feature_names.get(name) for name in known.names])
         if views.shape[-1] != n_features:
-            # scikit-learn's own words, which its tools look for
+            # scikit-learn's text, which its checks look for
             raise ViewsError(
                 f"X has {views.shape[-1]} features, but {who} is expecting {n_features} features as input."
             )
@@ -113,7 +113,7 @@ def open_new_views(
 def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:
     """Return clusters, coordinates and confidence of rows with neighbour lists; -1 for rows that no member can assign.
 
-    Members that a row has no edges to do not vote, and the votes of the others count for them.
+    Members that a row has no edges to do not vote, and the votes of the others are scaled up.
     """
     consensus = model.consensus
     labels = np.column_stack([member_labels(block, model.lists, member) for member in model.members])
@@ -122,7 +122,7 @@ def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:
     embedding = vote_product(labels, offsets, consensus.project)
     voting = labels >= 0
     share = np.where(voting, consensus.weights, 0.0).sum(axis=1) / consensus.weights.sum()
-    share[voting.all(axis=1)] = 1.0  # but for rounding, which would change the result of fitted rows
+    share[voting.all(axis=1)] = 1.0  # without rounding, which would change the result of fitted rows
     has_vote = share > 0
     partly = has_vote & (share < 1)
     embedding[partly] /= share[partly, None]
@@ -136,7 +136,7 @@ def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:
 def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> dict[str, np.ndarray]:
     """Return labels, and in the precision of the views embedding and confidence, of samples with neighbour lists.
 
-    ``first_row`` is the number of the first sample, for the text of an error.
+    ``first_row`` is the number of the first sample, for error messages.
     """
     found = assign_rows(model, lists)
     lost = np.flatnonzero(found[LABELS.name] < 0)
@@ -153,7 +153,7 @@ def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> 
 
 
 def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the function returns for a block, called for parts of it that a processor's cache can hold."""
+    """Return the result of a function for a block, called for parts of it that fit into a processor's cache."""
     rows = block[ROWS.name]
     if len(rows) <= BLOCK_ROWS:
         return dict(function(block))
@@ -176,7 +176,7 @@ def _predict_block(block: Block, model: Model, what: str) -> np.ndarray:
 
 
 def _predict_lazily(model: Model, views: Views, what: str) -> Any:
-    """Return a Dask array of which nothing is computed yet; if no view is a Dask array, its values."""
+    """Return a Dask array, not computed yet; if no view is a Dask array, its values."""
     dask = require("dask", extra="dask", purpose="Dask arrays")
     array = require("dask.array", extra="dask", purpose="Dask arrays")
     tables = as_dask(views)

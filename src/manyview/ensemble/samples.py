@@ -1,4 +1,4 @@
-"""The samples of a fit: where they are, what they take in memory, and the ones that scaling and anchors come from."""
+"""Samples of a fit: blocks in memory or on workers, the memory of a fit, and the draw by content for the basis."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from manyview.views.container import is_lazy
 
 # Minimum number of rows in a block.
 _MIN_BLOCK_ROWS = 256
-# Copies of the samples at the peak of scaling (scaled, scaled for views side by side, side by side, and one on the
-# way), and of a block's; and lists of views side by side, half as long as those of views, at most.
+# Copies of the samples at the peak of scaling (scaled, scaled for views side by side, side by side, one temporary), and
+# of a block's; maximum number of lists of views side by side, which are half as long as those of views.
 _COPIES, _BLOCK_COPIES, _JOINT_LISTS = 4, 4, 8
-# Bytes of an entry of the lists (index and distance), and of an edge at work (index, weight, and a copy).
+# Bytes of an entry of the lists (index and distance), and of an edge (index, weight, and a copy).
 _LISTED, _EDGE = 8, 32
-# Number of clusters that memory is estimated for if it is to be found.
+# Number of clusters for the estimate of memory if n_clusters is "auto".
 _CLUSTERS = 20
 
 
 def is_distributed(views: Views, engine: str) -> bool:
-    """Return whether these views are worked on block by block, however few samples there are."""
+    """Return whether these views are processed in blocks even if there are few samples."""
     return engine == "dask" or any(is_lazy(array) for array in views.arrays)
 
 
 def client_for(views: Views, engine: str) -> Any | None:
-    """Return the Dask client whose workers these views go to, if they do."""
+    """Return the Dask client whose workers process these views, or None."""
     return current_client() if engine != "local" and is_distributed(views, engine) else None
 
 
 def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
     """Cut the samples into blocks that hold ``views`` and ``rows``: on Dask workers, or in threads of this machine.
 
-    Dask arrays go to the workers of the current client. Without one, or if the engine is "local", they are loaded block
-    by block.
+    Dask arrays are processed by the workers of the current client. Without one, or if the engine is "local", they are
+    loaded block by block.
     """
     if views.n_samples == 0:
         raise ViewsError("views: expected at least 2 samples, got n_samples=0.")
@@ -67,7 +67,7 @@ def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
 
 
 class _Sliced:
-    """Views as a column of rows: a slice of it is the views of these samples."""
+    """Views as a column of rows: its slices are the views of these samples."""
 
     def __init__(self, views: Views) -> None:
         self.views, self.shape = views, (views.n_samples,)
@@ -79,7 +79,7 @@ class _Sliced:
 def local_rows(views: Views, n_jobs: int | None) -> LocalRows:
     """Cut the samples into blocks that hold ``views``, not yet checked, and ``rows``, a range."""
     n_threads = n_jobs or joblib.cpu_count()
-    # Other sparse formats cannot be cut: every block would turn the whole table into CSR again.
+    # Other sparse formats cannot be sliced: every block would convert the whole table to CSR again.
     views = replace(views, arrays=tuple(array.tocsr() if sp.issparse(array) else array for array in views.arrays))
     columns = {VIEWS.name: _Sliced(views), ROWS.name: range(views.n_samples)}
     return LocalRows(columns, n_threads, _block_rows(views.n_samples, n_threads))
@@ -96,19 +96,19 @@ def checked(block: Block) -> Views:
 
 
 def draw_by_content(rows: Rows, size: int) -> tuple[Views, np.ndarray, np.ndarray | None]:
-    """Draw about ``size`` of the rows: different ones, as if at random but the same in any order of the rows.
+    """Draw about ``size`` different rows: pseudo-random, but the same in any order of the rows.
 
-    A content is drawn as often as it occurs; if there are fewer different rows than ``size``, or many copies, all are
-    thinned out alike.
+    A content is drawn as often as it occurs; if there are fewer different rows than ``size``, or many copies, in
+    proportion.
 
     Returns
     -------
     views : Views
-        Of the samples that were drawn, checked.
+        The drawn samples, checked.
     given : ndarray of int
-        The row of each.
+        Their rows.
     patterns : ndarray of bool or None
-        The combinations of views that any of all rows have, None if they have all.
+        The combinations of views that rows have, None if all rows have all views.
     """
     rows.extend(_look)
     signatures, patterns = rows.reduce(_overview, _unite)
@@ -120,7 +120,7 @@ def draw_by_content(rows: Rows, size: int) -> tuple[Views, np.ndarray, np.ndarra
     picked = np.repeat(np.arange(len(found)), times)
     try:
         views = check_views(_stack(parts).take(picked), keep_float32=True)
-    except ViewsError as error:  # what is wrong with few of them need not be wrong with all
+    except ViewsError as error:  # an error of the drawn samples need not be one of all
         raise ViewsError(
             f"{error} This was found in the {len(picked)} of {rows.n_rows} samples that were drawn to learn from; "
             "learn_on says how many."
@@ -135,7 +135,7 @@ def _look(block: Block) -> dict[str, np.ndarray]:
 
 
 def _overview(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number per view that does not depend on the order of the samples, the sum of their hashes modulo 2^64.
+    """Return the sum of hashes modulo 2^64 per view, which does not depend on the order of the samples.
 
     And the combinations of views that samples have.
     """
@@ -196,7 +196,7 @@ def precision(views: Views) -> np.dtype:
 
 
 def announce(model: Any, views: Views, n_learned: int) -> None:
-    """Print, if the model is verbose, what its fit of these views will take; refuse it if that is not available.
+    """Print the memory that a fit of these views needs, if the model is verbose; raise an error if it is not available.
 
     ``n_learned`` is the number of samples that scaling and anchors come from.
     """
@@ -221,10 +221,10 @@ def announce(model: Any, views: Views, n_learned: int) -> None:
 
 @dataclass(frozen=True)
 class Footprint:
-    """The memory that a fit takes besides the views themselves: announced, and refused, before it begins.
+    """Memory of a fit besides the views themselves, estimated before it begins.
 
-    ``n_learned`` samples are scaled and ordered in memory, and ``n_listed`` are learned on. All samples are gone
-    through in blocks of ``block_rows``, one per thread.
+    ``n_learned`` samples are scaled and ordered in memory, and ``n_listed`` are learned on. All samples are processed
+    in blocks of ``block_rows``, one per thread.
     """
 
     views: Views
@@ -239,7 +239,7 @@ class Footprint:
 
     @property
     def learning(self) -> float:
-        """Bytes that learning takes: scaled samples, lists, labels of the members, a Gram matrix per thread."""
+        """Bytes for learning: scaled samples, lists, labels of the members, a Gram matrix per thread."""
         copies = _COPIES * self.n_learned * self._sample_bytes
         embeddings = 8 * (3 + self.n_threads) * self._n_clusters
         lists = self.n_listed * (self.views.n_views * self.list_length * _LISTED + 8 * self.n_members + embeddings)
@@ -248,7 +248,7 @@ class Footprint:
 
     @property
     def results(self) -> float:
-        """Bytes of what is known of every sample in the end; the graph is there twice while it is put together."""
+        """Bytes of the results of all samples; the graph exists twice while it is assembled."""
         size = 4 if all(_value_bytes(array) == 4 for array in self.views.arrays) else 8
         edges = self.views.n_views * min(GRAPH_NEIGHBORS, self.n_anchors) * 2 * (size + 4)
         hashes = 9 * self.views.n_views
@@ -256,7 +256,7 @@ class Footprint:
 
     @property
     def block(self) -> float:
-        """Bytes that a thread takes for the block in its hands."""
+        """Bytes of a thread for its current block."""
         n_views = self.views.n_views
         edges = n_views * (self.list_length // 2 + 1) * _EDGE
         row = _BLOCK_COPIES * self._sample_bytes + n_views * self.list_length * _LISTED + edges
@@ -264,14 +264,14 @@ class Footprint:
 
     @property
     def total(self) -> float:
-        """Bytes at the peak. What was learned on in a sample is given back before the results are put together."""
+        """Bytes at the peak. The memory of learning on a draw is freed before the results are assembled."""
         kept = self.n_listed == self.views.n_samples
         return (
             self.learning + self.results if kept else max(self.learning, self.results)
         ) + self.n_threads * self.block
 
     def announce(self, who: str, verbose: bool) -> None:
-        """Print, if wanted, what the fit will take; refuse it if that is not available."""
+        """Print the memory of the fit, if verbose; raise an error if it is not available."""
         n = self.views.n_samples
         size = f"{n:,} samples in {self.views.n_views} views, learning on {self.n_listed:,}"
         if verbose:
@@ -287,7 +287,7 @@ class Footprint:
         check_memory(who, self.total, size, instead)
 
     def announce_to_workers(self, who: str, verbose: bool, memory: Sequence[int]) -> None:
-        """Do the same for Dask workers with this memory: a block must fit into each, the rest they spill to disk."""
+        """Do the same for Dask workers with this memory: a block must fit into each, the rest is spilled to disk."""
         size = f"{self.views.n_samples:,} samples in {self.views.n_views} views, learning on {self.n_listed:,}"
         block = f"{self.block_rows:,} samples"
         if verbose:
@@ -316,5 +316,5 @@ def _row_bytes(array: Any) -> float:
 
 
 def _value_bytes(array: Any) -> int:
-    """Single precision stays, and everything else becomes double."""
+    """Return the bytes of a value: single precision is kept, everything else becomes double."""
     return 4 if getattr(array, "dtype", None) == np.float32 else 8

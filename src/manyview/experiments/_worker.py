@@ -30,7 +30,7 @@ from manyview.experiments._datasets import facts, load
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, SHUFFLED, Cell, CellResult, DatasetFacts
 from manyview.experiments._process import READY, Answer, to_line
 from manyview.graphs import SCALERS, bipartite_graph
-from manyview.graphs.picture import binned, places
+from manyview.graphs.components import binned, places
 from manyview.views import Views
 
 LEARNED = "learned"

@@ -1,12 +1,9 @@
-"""Graphs among samples and between samples and anchors: scaling, neighbours, kernels, spectra, components."""
+"""Building blocks of graphs: scaling, anchors, neighbours, edge weights, spectra, components."""
 
 from manyview._utils.scalings import SCALINGS
-from manyview.graphs.anchors import select_kmeans, select_random, select_vda
-from manyview.graphs.bipartite import bipartite_graph, can_weights, neighbor_graph
+from manyview.graphs.anchors import ANCHOR_SELECTORS, select_das, select_kmeans, select_random, select_vda
 from manyview.graphs.canonical import CanonicalOrder, canonical_order
 from manyview.graphs.components import component_labels, graph_component_labels, read_clusters, read_graph_clusters
-from manyview.graphs.das import select_das
-from manyview.graphs.kernels import gaussian_kernel
 from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
 from manyview.graphs.neighbours import nearest_lists
 from manyview.graphs.scaling import (
@@ -18,7 +15,7 @@ from manyview.graphs.scaling import (
     learn_scaling,
     unit_variance,
 )
-from manyview.graphs.selectors import ANCHOR_SELECTORS
+from manyview.graphs.similarity import bipartite_graph, can_weights, gaussian_kernel, neighbor_graph
 from manyview.graphs.spectrum import (
     laplacian_eigenvectors,
     largest_eigenvectors,

@@ -1,12 +1,12 @@
-"""Choosing anchors: a subset of the samples that all others are compared with.
+"""Selection of anchors: a subset of the samples that all others are compared with.
 
 Every selector takes the scaled views, the number of anchors and a random state, and returns the sorted indices of
-that many different samples. :mod:`manyview.graphs.selectors` lists them by name.
+that many different samples. :data:`ANCHOR_SELECTORS` lists them by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,22 +17,23 @@ from manyview.graphs.neighbours import nearest_rows, squared_distances
 from manyview.views import Array
 
 RandomState = int | np.random.RandomState | None
-# Greedy k-means++: candidates per pick, samples per anchor that are looked at, and dimensions of a wide view's sketch.
+Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
+# Greedy k-means++: candidates per pick, samples per anchor that are considered, dimensions of a wide view's sketch.
 _SEEDING_CANDIDATES = 3
 _SEEDING_ROWS = 5
 _SKETCH = 64
 
 
 def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
-    """Variance-based de-correlation, the published selection: deterministic, ``random_state`` is not used.
+    """Select anchors by variance-based de-correlation, as published: deterministic, ``random_state`` is not used.
 
     The score of a sample is the variance of its features. The sample with the highest score is taken, then every score
     is multiplied by ``1 - ρ``, where ρ falls from 1 with the distance between the two *scores*, and so on. The map is
     chaotic: on MSRC-v5, for 60 % of the samples, another last bit in that one score moves about 30 of 105 anchors
-    (``benchmarks/order.py``), so the anchors of the original program cannot be had from its description. Here, all bits
-    of the scores are the same in whatever order samples and views come and however dense views lie in memory; only
-    exact ties are broken by position. A view given as a sparse matrix is summed in another order, and so may differ in
-    the last bits from the same view given dense.
+    (``benchmarks/order.py``), so the anchors of the original program cannot be reproduced from its description. Here,
+    the scores do not depend, to the last bit, on the order of samples and views nor on the memory layout of dense
+    views; only exact ties are broken by position. A sparse view is summed in another order than a dense one, so its
+    scores may differ in the last bits.
 
     Parameters
     ----------
@@ -46,8 +47,15 @@ def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState
     return np.sort(fill_farthest(views, picks, n_anchors))
 
 
-def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
-    """The samples nearest to the centres of k-means on the concatenated views.
+def select_das(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
+    """Select anchors by directly alternating sampling (SFMC, Li et al., 2022): ``random_state`` is not used.
+
+    The score of a sample is the sum of its features, each counted from its smallest value. The sample with the highest
+    score is taken, then every score s, relative to the highest, becomes ``s·(1 - s)``, and so on. This is the logistic
+    map and chaotic: on MSRC-v5, scores that are added up in another order, and so differ in their last bits, move 40 of
+    105 anchors. As in :func:`select_vda`, the scores do not depend on the order of samples and views nor on the memory
+    layout of dense views, and sparse views may differ in the last bits. When all scores are zero, the samples that are
+    farthest from the selected ones follow.
 
     Parameters
     ----------
@@ -55,7 +63,22 @@ def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomSt
     n_anchors : int
         How many samples to take, at most n.
     random_state : int, RandomState or None
-        For the first centres.
+        Not used.
+    """
+    picks = alternate_picks(_shifted_sums(views), n_anchors, False)
+    return np.sort(fill_farthest(views, picks, n_anchors))
+
+
+def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
+    """Select the samples nearest to the centres of k-means on the concatenated views.
+
+    Parameters
+    ----------
+    views : sequence of arrays of shape (n, d_v)
+    n_anchors : int
+        How many samples to take, at most n.
+    random_state : int, RandomState or None
+        Random seed of the first centres.
     """
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
@@ -68,7 +91,7 @@ def select_kmeans(views: Sequence[Array], n_anchors: int, random_state: RandomSt
 
 
 def select_random(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
-    """Samples drawn uniformly without replacement.
+    """Draw samples uniformly without replacement.
 
     Parameters
     ----------
@@ -76,19 +99,19 @@ def select_random(views: Sequence[Array], n_anchors: int, random_state: RandomSt
     n_anchors : int
         How many samples to take, at most n.
     random_state : int, RandomState or None
-        For the draw.
+        Random seed.
     """
     rng = check_random_state(random_state)
     return np.sort(rng.choice(views[0].shape[0], size=n_anchors, replace=False))
 
 
 def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generator) -> np.ndarray:
-    """Greedy k-means++ on the views side by side: every pick is the best of three drawn by distance to the picks.
+    """Select anchors by greedy k-means++ on the concatenated views, three candidates per pick.
 
-    Picks are different samples that cover the data, dense regions more than thin ones. They are returned in the order
-    of picking, which goes from coarse to fine; there are fewer than ``n_anchors`` if no more samples differ. Distances
-    are taken in a random sketch of 64 dimensions per view, and among five times as many samples as anchors
-    at most, which bounds the cost for any number of samples.
+    Picks are different samples that cover the data, dense regions more than sparse ones. They are returned in the order
+    of picking, from coarse to fine; there are fewer than ``n_anchors`` if no more samples differ. Distances are
+    computed in a random sketch of 64 dimensions per view, among at most five times as many samples as anchors, which
+    bounds the cost for any number of samples.
     """
     n = views[0].shape[0]
     among = (
@@ -101,7 +124,7 @@ def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generat
 
 
 def _sketch(view: Array, rng: np.random.Generator) -> np.ndarray:
-    """Random projection of a wide view; distances are kept on average."""
+    """Project a wide view at random; distances are preserved on average."""
     if view.shape[1] <= _SKETCH:
         return view if isinstance(view, np.ndarray) else view.toarray()
     return np.asarray(view @ (rng.standard_normal((view.shape[1], _SKETCH)) / np.sqrt(_SKETCH)))
@@ -109,11 +132,11 @@ def _sketch(view: Array, rng: np.random.Generator) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    """Greedy k-means++ among the columns of ``points``: each pick is the best of a few candidates.
+    """Return indices of columns of ``points`` by greedy k-means++: each pick is the best of a few candidates.
 
-    Candidates are drawn by weight times squared distance to the picks before; the best leaves the least weighted sum of
-    squared distances. ``chances`` are uniform numbers, one row per pick; of the first row, one is used. There are fewer
-    picks than rows if no more points differ.
+    Candidates are drawn by weight times squared distance to the earlier picks; the best one leaves the least weighted
+    sum of squared distances. ``chances`` are uniform numbers, one row per pick; of the first row, one is used.
+    There are fewer picks than rows if no more points differ.
     """
     n = points.shape[1]
     picks = np.empty(len(chances), dtype=np.int64)
@@ -122,7 +145,7 @@ def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -
     trial, best = np.empty(n), np.empty(n)
     count = 1
     _lower(points, weights, picks[0], nearest, nearest)
-    floor = 1e-24 * nearest.max()  # squared rounding, not distance
+    floor = 1e-24 * nearest.max()  # below it, distances are rounding errors
     while count < len(chances):
         total = nearest.sum()
         if total <= floor * n:
@@ -143,7 +166,7 @@ def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -
 
 @njit(nogil=True, cache=True)
 def _draw(weights: np.ndarray, target: float) -> int:
-    """The first index at which the running sum of the weights passes ``target``; never one with weight 0."""
+    """Return the first index at which the running sum of the weights passes ``target``; never one with weight 0."""
     last, running = 0, 0.0
     for i in range(weights.size):
         if weights[i] > 0:
@@ -156,7 +179,7 @@ def _draw(weights: np.ndarray, target: float) -> int:
 
 @njit(nogil=True, cache=True)
 def _lower(points: np.ndarray, weights: np.ndarray, pick: int, nearest: np.ndarray, out: np.ndarray) -> None:
-    """``out = min(nearest, weight · squared distance to the pick)``, feature by feature so that loops are vectors'."""
+    """Write ``min(nearest, weight · squared distance to the pick)`` to ``out``; loops by feature can be vectorised."""
     d, n = points.shape
     distance = np.zeros(n)
     for j in range(d):
@@ -169,14 +192,14 @@ def _lower(points: np.ndarray, weights: np.ndarray, pick: int, nearest: np.ndarr
 
 
 def concatenate(views: Sequence[Array]) -> Array:
-    """All views side by side; sparse if one of them is."""
+    """Return all views side by side; sparse if one of them is."""
     if any(sp.issparse(view) for view in views):
         return sp.csr_array(sp.hstack([sp.csr_array(view) for view in views], format="csr"))
     return np.hstack(list(views))
 
 
 def _row_variances(views: Sequence[Array]) -> np.ndarray:
-    """Unbiased variance of each sample over the features of all views together."""
+    """Return the unbiased variance of each sample over the features of all views together."""
     n_features = sum(view.shape[1] for view in views)
     mean = sum_in_any_order([row_sums(view) for view in views]) / n_features
     squares = sum_in_any_order([_squared_deviations(view, mean) for view in views])
@@ -192,23 +215,35 @@ def _squared_deviations(view: Array, mean: np.ndarray) -> np.ndarray:
     return row_sums(sp.csr_array((deviations, view.indices, view.indptr), shape=view.shape)) + absent
 
 
+def _shifted_sums(views: Sequence[Array]) -> np.ndarray:
+    """Return the sum of each sample over all features of all views, less the minimum of every feature."""
+    return sum_in_any_order([_shifted_row_sums(view) for view in views])
+
+
+def _shifted_row_sums(view: Array) -> np.ndarray:
+    if isinstance(view, np.ndarray):
+        return row_sums(view - view.min(axis=0))
+    # Subtracting feature by feature would fill the matrix. Rounding could make sums negative.
+    return np.maximum(row_sums(view) - float(view.min(axis=0).sum()), 0.0)
+
+
 def row_sums(view: Array) -> np.ndarray:
-    """Sums along C-ordered rows: the same bits wherever a row stands and however the array was stored."""
+    """Return sums along C-ordered rows, which do not depend on the position of a row nor on the memory layout."""
     view = np.ascontiguousarray(view) if isinstance(view, np.ndarray) else view
     return np.asarray(view.sum(axis=1)).ravel()
 
 
 def sum_in_any_order(terms: Sequence[np.ndarray]) -> np.ndarray:
-    """Elementwise sum whose bits do not depend on the order of the terms."""
+    """Return the elementwise sum, the same to the last bit for any order of the terms."""
     return np.sort(np.stack(terms), axis=0).sum(axis=0)
 
 
 @njit(nogil=True, cache=True)
 def alternate_picks(scores: np.ndarray, n_anchors: int, by_root: bool) -> np.ndarray:
-    """Take the highest score, lower all scores s by their distance from it, and so on; s is relative to the highest.
+    """Repeat: select the sample with the highest score, then lower all scores s, which are relative to the highest.
 
-    ``s·(1 - s)``, or with ``by_root`` ``s·(1 - ρ)`` with ``ρ = 1/(1 + √(1 - s))``: a pick loses its score for ever. Up
-    to ``n_anchors`` picks; fewer when all remaining scores have become zero.
+    s becomes ``s·(1 - s)`` or, with ``by_root``, ``s·(1 - ρ)`` with ``ρ = 1/(1 + √(1 - s))``. The score of a selected
+    sample becomes 0, so it is not selected again. Fewer than ``n_anchors`` are returned if all scores become zero.
     """
     n = scores.size
     s = scores.copy()
@@ -239,7 +274,15 @@ def fill_farthest(views: Sequence[Array], picks: np.ndarray, n_anchors: int) -> 
     chosen = list(map(int, picks)) or [0]
     distance = nearest_rows(table, table[chosen], 1)[1].ravel()
     while len(chosen) < n_anchors:
-        distance[chosen] = -1.0  # never again, even if only duplicates are left
+        distance[chosen] = -1.0  # not selected again, even if only duplicates are left
         chosen.append(int(np.argmax(distance)))
         np.minimum(distance, squared_distances(table, table[[chosen[-1]]]).ravel(), out=distance)
     return np.array(chosen)
+
+
+ANCHOR_SELECTORS: dict[str, Selector] = {
+    "vda": select_vda,
+    "das": select_das,
+    "kmeans": select_kmeans,
+    "random": select_random,
+}

@@ -1,10 +1,10 @@
 """An order of samples and views that follows from their content alone.
 
-Bringing the data into this order first makes everything after it, down to the last bit and the last random draw, the
-same for every order in which samples and views may come. Each view is projected on a fixed direction, and samples are
-ranked by that value. Ranks do not change when a view is given in another unit (``a·x + b`` with ``a > 0``), so neither
-does the order. Ties are looked at value by value. (Only views with exactly the same values, in another order of the
-samples, cannot be told apart without regard to their position.)
+With the data in this order, all later steps, random draws included, give the same result to the last bit for any
+order of samples and views. Each view is projected on a fixed direction, and samples are ranked by the projection. Ranks
+do not change when a view is given in another unit (``a·x + b`` with ``a > 0``), so neither does the order. Ties are
+broken by comparing all values. (Views that hold the same values in another order of the samples cannot be distinguished
+by their content.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from manyview._utils.compiled import njit
 from manyview.exceptions import ViewsError
 from manyview.views import Array, Views
 
-# Two views are the same, up to their unit, when no standardised value differs by more than this.
+# Two views are equal, up to their unit, if no standardised value differs by more than this.
 _SAME = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 # Deviations from the mean below this, relative to the values, are rounding.
 _ROUNDING = 1e-12
@@ -28,11 +28,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class CanonicalOrder:
-    """Where samples and views belong.
+    """Canonical positions of samples and views.
 
-    ``rows[p]`` is the given row that belongs to place p, ``views`` lists the different views in their order, and
-    ``source[v]`` is the place in ``views`` of the view whose content the given view v has. ``twin[p]`` is the first
-    place with the same content as place p.
+    ``rows[p]`` is the given row at position p, ``views`` lists the different views in their order, and ``source[v]`` is
+    the index in ``views`` of the view with the content of the given view v. ``twin[p]`` is the first position with the
+    same content as position p.
     """
 
     rows: np.ndarray
@@ -53,7 +53,7 @@ def canonical_order(
     tags : sequence of str, optional
         Views with different tags are different, whatever their content.
     present : ndarray of bool, shape (n, n_views), optional
-        Which views each sample has; a row that is not there differs from every row that is.
+        Which views each sample has; a missing row differs from every row that is present.
     """
     n = arrays[0].shape[0]
     tags = tags or [""] * len(arrays)
@@ -63,8 +63,8 @@ def canonical_order(
     kept: list[int] = []
     same_as = []
     for v, array in enumerate(arrays):
-        alike = (u for u in kept if tags[u] == tags[v] and np.array_equal(ranks[u], ranks[v]))
-        twin = next((u for u in alike if _same_content(arrays[u][there[v]], array[there[v]])), v)
+        candidates = (u for u in kept if tags[u] == tags[v] and np.array_equal(ranks[u], ranks[v]))
+        twin = next((u for u in candidates if _same_content(arrays[u][there[v]], array[there[v]])), v)
         same_as.append(twin)
         kept += [v] if twin == v else []
 
@@ -72,17 +72,17 @@ def canonical_order(
     kept.sort(key=signature.__getitem__)
     keys = np.zeros(n, dtype=np.uint64)
     for v in kept:
-        # A sum, so that the order of the views does not matter, of numbers that tell which view they are of.
+        # A sum does not depend on the order of the views; the signature distinguishes them.
         keys += mix(ranks[v] + np.frombuffer(signature[v][2], dtype=np.uint64)[0])
     content = [arrays[v] for v in kept] + ([] if present is None else [present[:, kept].astype(float)])
     rows, twin_rows = _order_rows(keys, content)
     views = sorted(kept, key=lambda v: (*signature[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows)))
-    place = {v: i for i, v in enumerate(views)}
-    return CanonicalOrder(rows, tuple(views), tuple(place[v] for v in same_as), twin_rows)
+    index = {v: i for i, v in enumerate(views)}
+    return CanonicalOrder(rows, tuple(views), tuple(index[v] for v in same_as), twin_rows)
 
 
 def check_n_clusters(views: Views, n_clusters: int) -> None:
-    """Refuse more clusters than there are different samples."""
+    """Raise an error if there are fewer different samples than clusters."""
     if n_clusters > views.n_samples:
         raise ViewsError(f"n_clusters={n_clusters} is more than there are samples: n_samples={views.n_samples}.")
     arrays = views.arrays if views.present is None else (*views.arrays, views.present.astype(float))
@@ -118,7 +118,7 @@ def unit_of(copy: Array, original: Array) -> tuple[float, np.ndarray]:
 
 
 def _projections(array: Array) -> np.ndarray:
-    """Each row's product with a fixed direction, summed feature by feature: the same bits wherever the row stands."""
+    """Return each row's product with a fixed direction, summed in an order that does not depend on its position."""
     direction = np.random.default_rng(0).standard_normal((1, array.shape[1]))[0]
     if isinstance(array, np.ndarray):
         return _project_dense(np.ascontiguousarray(array), direction)
@@ -144,14 +144,14 @@ def _project_sparse(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, d
 
 
 def _ranks(values: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Ranks of the values that are there; the others come last."""
+    """Return the ranks of the values that are present; missing ones come last."""
     ranks = np.full(len(values), len(values), dtype=np.uint64)
     ranks[present] = np.unique(values[present], return_inverse=True)[1]
     return ranks
 
 
 def _signature(values: np.ndarray) -> bytes:
-    """A digest of how the projections are spread, without regard to the order of the samples or the unit."""
+    """Return a digest of the distribution of projections, the same for any order of the samples and any unit."""
     spread = np.sort(values)
     with np.errstate(over="ignore", invalid="ignore"):
         spread = (spread - spread[0]) / ((spread[-1] - spread[0]) or 1.0)
@@ -159,7 +159,7 @@ def _signature(values: np.ndarray) -> bytes:
 
 
 def _order_rows(keys: np.ndarray, arrays: Sequence[Array]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows by key, equal keys by content; and for every place the first one with its content."""
+    """Return rows sorted by key, equal keys by content, and for every position the first one with its content."""
     rows = np.argsort(keys, kind="stable")
     twin = np.arange(len(rows))
     new = np.flatnonzero(np.diff(keys[rows], prepend=keys[rows[0]] ^ np.uint64(1)))
@@ -186,7 +186,7 @@ def _digest(numbers: np.ndarray) -> bytes:
 
 
 def _digest_rows(array: Array, rows: np.ndarray) -> bytes:
-    """Digest of the content in a given order of the rows, the same for a dense and a sparse copy."""
+    """Return a digest of the content in a given order of the rows, equal for dense and sparse copies."""
     table = sp.csr_array(array)[rows]
     table.sum_duplicates()
     table.eliminate_zeros()
@@ -197,7 +197,7 @@ def _digest_rows(array: Array, rows: np.ndarray) -> bytes:
 
 
 def _same_content(a: Array, b: Array) -> bool:
-    """Whether two views with equally ranked samples hold the same values, up to their unit."""
+    """Return whether two views with equally ranked samples hold the same values, up to their unit."""
     if a.shape != b.shape:
         return False
     same = max(_SAME[a.dtype], _SAME[b.dtype])
@@ -215,7 +215,7 @@ def _standardized(view: np.ndarray) -> np.ndarray:
 
 
 def mix(numbers: np.ndarray) -> np.ndarray:
-    """The splitmix64 finaliser: spreads consecutive integers over all of 64 bits."""
+    """Apply the splitmix64 finaliser, which spreads consecutive integers over all of 64 bits."""
     z = numbers * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Reading clusters off a graph, between samples and anchors or among samples: its connected components."""
+"""Clusters of a graph, bipartite or among samples: its connected components, and the graph as an image."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from manyview.graphs.spectrum import drop_weak_edges, largest_eigenvectors_by_pa
 
 
 def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
-    """Number of connected components, and the component of each sample.
+    """Return the number of connected components, and the component of each sample.
 
     Parameters
     ----------
     graph : csr_array of shape (n, m)
-        A bipartite graph. Anchors without an edge are left out of account.
+        A bipartite graph. Anchors without edges are not counted.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
 
 
 def _among_all(graph: sp.csr_array) -> sp.csr_array:
-    """A bipartite graph as one among samples and anchors, n + m nodes; edges go from samples to anchors only."""
+    """Return a bipartite graph as a graph of n + m nodes; edges go from samples to anchors only."""
     n, m = graph.shape
     starts = np.concatenate([graph.indptr, np.full(m, graph.nnz, dtype=graph.indptr.dtype)])
     return sp.csr_array((graph.data, graph.indices + n, starts), shape=(n + m, n + m))
@@ -54,20 +54,20 @@ def read_clusters(
     initial: sp.csr_array,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
-    """Exactly ``n_clusters`` labels from a learned bipartite graph.
+    """Return exactly ``n_clusters`` labels from a learned bipartite graph.
 
-    A graph with that many components is read off. One with more has its smallest component joined, again and again, to
-    the one that the ``initial`` graph links it with most. One with fewer is cut by spectral clustering. Both come with
-    a ``ConvergenceWarning``.
+    If the graph has ``n_clusters`` components, these are the clusters. If it has more, the smallest component is
+    merged, repeatedly, with the one that it has most links to in the ``initial`` graph. If it has fewer, it is cut by
+    spectral clustering. Both repairs raise a ``ConvergenceWarning``.
 
     Parameters
     ----------
     learned : csr_array of shape (n, m)
     n_clusters : int
     initial : csr_array of shape (n, m)
-        The graph that the solver began with: it says where components belong that are too many.
+        The graph that the solver started from, which decides how surplus components are merged.
     random_state : int, RandomState or None
-        For the spectral clustering of a graph with too few components.
+        Random seed of the spectral clustering of a graph with too few components.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def read_clusters(
     found, labels = component_labels(learned)
     if found > n_clusters:
         # Components are linked through the anchors that they share in the initial graph.
-        shares = _members(labels) @ initial
+        shares = _indicator(labels) @ initial
         labels = _merge_components(labels, n_clusters, (shares @ shares.T).toarray())
     elif found < n_clusters:
         u, _, _ = leading_singular_vectors(normalize_bipartite(learned), n_clusters)
@@ -87,7 +87,7 @@ def read_clusters(
 
 
 def graph_component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
-    """Like :func:`component_labels`, for a graph of shape (n, n) among the samples; directions do not matter.
+    """Return what :func:`component_labels` does, for a graph among the samples; directions do not matter.
 
     Parameters
     ----------
@@ -104,21 +104,21 @@ def read_graph_clusters(
     initial: sp.csr_array,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
-    """Like :func:`read_clusters`, for graphs of shape (n, n) among the samples.
+    """Return what :func:`read_clusters` does, for graphs among the samples.
 
     Parameters
     ----------
     learned : csr_array of shape (n, n)
     n_clusters : int
     initial : csr_array of shape (n, n)
-        The graph that the solver began with: it says where components belong that are too many.
+        The graph that the solver started from, which decides how surplus components are merged.
     random_state : int, RandomState or None
-        For the spectral clustering of a graph with too few components.
+        Random seed of the spectral clustering of a graph with too few components.
     """
     found, labels = graph_component_labels(learned)
     if found > n_clusters:
-        members = _members(labels)
-        labels = _merge_components(labels, n_clusters, (members @ symmetrize(initial) @ members.T).toarray())
+        indicator = _indicator(labels)
+        labels = _merge_components(labels, n_clusters, (indicator @ symmetrize(initial) @ indicator.T).toarray())
     elif found < n_clusters:
         _, vectors = largest_eigenvectors_by_part(normalize_graph(symmetrize(learned)), n_clusters)
         labels = _cut(vectors, n_clusters, random_state)
@@ -136,13 +136,13 @@ def _warn_of_repair(found: int, n_clusters: int) -> None:
         )
 
 
-def _members(labels: np.ndarray) -> sp.csr_array:
-    """Components x samples, 1 where a sample belongs."""
+def _indicator(labels: np.ndarray) -> sp.csr_array:
+    """Return the indicator matrix of the components: components x samples."""
     return sp.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
 
 
 def _merge_components(labels: np.ndarray, n_clusters: int, links: np.ndarray) -> np.ndarray:
-    """Join the smallest component to the one that it has the largest entry of ``links`` with, until few enough."""
+    """Merge the smallest component with the one of the largest ``links``, until ``n_clusters`` are left."""
     sizes = np.bincount(labels)
     target = np.arange(len(sizes))
     alive = list(range(len(sizes)))
@@ -150,7 +150,7 @@ def _merge_components(labels: np.ndarray, n_clusters: int, links: np.ndarray) ->
         smallest = min(alive, key=lambda c: (sizes[c], c))
         others = [c for c in alive if c != smallest]
         strength = links[smallest, others]
-        # Without any link no component is nearer than another; the largest suffers least from strangers.
+        # Without any link no component is nearer than another; the largest is changed least.
         best = others[int(np.argmax(strength))] if strength.any() else max(others, key=lambda c: (sizes[c], -c))
         links[best] += links[smallest]
         links[:, best] += links[:, smallest]
@@ -164,3 +164,33 @@ def _cut(embedding: np.ndarray, n_clusters: int, random_state: int | np.random.R
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
     return KMeans(n_clusters, n_init=10, random_state=random_state).fit(scale_unit_rows(embedding)).labels_
+
+
+def strongest_group(edges: sp.coo_array, rows: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the group of rows with most of the weight of each column; ``n_groups`` for columns without weight."""
+    m = edges.shape[1]
+    weights = np.bincount(rows[edges.row] * m + edges.col, weights=edges.data, minlength=n_groups * m)
+    by_group = weights.reshape(n_groups, m)
+    return np.where(by_group.any(axis=0), by_group.argmax(axis=0), n_groups)
+
+
+def places(codes: np.ndarray) -> np.ndarray:
+    """Return the position of each element after sorting by code."""
+    found = np.empty(len(codes), dtype=np.int64)
+    found[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+    return found
+
+
+def binned(
+    rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, shape: tuple[int, int], max_pixels: int
+) -> tuple[np.ndarray, tuple[int, int]]:
+    """Return an image of the weights, and the numbers of rows and columns per pixel.
+
+    All pixels but the last ones cover equally many: otherwise there would be stripes.
+    """
+    down, right = (-(-size // max_pixels) for size in shape)
+    height, width = -(-shape[0] // down), -(-shape[1] // right)
+    used = weights != 0  # stored zeros may be in columns that are not shown
+    pixel = rows[used] // down * width + columns[used] // right
+    image = np.bincount(pixel, weights=weights[used], minlength=height * width)
+    return image.reshape(height, width), (down, right)

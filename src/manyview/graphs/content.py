@@ -1,8 +1,8 @@
-"""A sample of the rows that follows from their content alone, so that the order of the rows cannot change it.
+"""Samples of rows that follow from the content of the rows alone, and so do not depend on their order.
 
-Every row gets a 64-bit key from the bits of its values. The rows with the smallest keys are the sample: drawn as if at
-random, but the same ones wherever they stand. Equal rows have equal keys, so the sample is one of different contents,
-each with the number of rows that have it (a bottom-k sketch). Sketches of blocks of rows add up to that of all rows.
+Every row gets a 64-bit key, a hash of its values. The rows with the smallest keys are the sample: pseudo-random, but
+the same in any order of the rows. Equal rows have equal keys, so the sample consists of different contents, each with
+the number of rows that have it (a bottom-k sketch). Sketches of blocks can be merged into the sketch of all rows.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from manyview._utils.compiled import njit
 from manyview.graphs.canonical import mix
 from manyview.views import Array
 
-_MISSING = np.uint64(0x6A09E667F3BCC909)  # the hash of a view that a sample lacks
+_MISSING = np.uint64(0x6A09E667F3BCC909)  # the hash of a missing view
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """The smallest keys, ascending; for each the number of rows that have it, and the first of them."""
+    """Bottom-k sketch: the smallest keys, ascending, with the number of rows that have each, and the first of them."""
 
     keys: np.ndarray
     counts: np.ndarray
     rows: np.ndarray
 
     def joined(self, other: Sketch, size: int) -> Sketch:
-        """The sketch of the rows of both, of ``size`` keys at most."""
+        """Return the sketch of the rows of both, with at most ``size`` keys."""
         keys = np.concatenate([self.keys, other.keys])
         counts = np.concatenate([self.counts, other.counts])
         rows = np.concatenate([self.rows, other.rows])
@@ -37,7 +37,7 @@ class Sketch:
 
 
 def row_hashes(arrays: Sequence[Array], present: np.ndarray | None = None) -> np.ndarray:
-    """A hash of each sample in each view, uint64 of shape (n, n_views): the same for dense, sparse and float32 copies.
+    """Hash each sample in each view, uint64 of shape (n, n_views); dense, sparse and float32 copies have equal hashes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def row_hashes(arrays: Sequence[Array], present: np.ndarray | None = None) -> np
 
 
 def row_keys(hashes: np.ndarray, signatures: np.ndarray) -> np.ndarray:
-    """One key per sample from its hashes, whatever the order of the views; ``signatures`` tell these apart.
+    """Return one key per sample from its hashes, for any order of the views, which ``signatures`` distinguish.
 
     Copies of a view count once.
     """
@@ -72,30 +72,30 @@ def row_keys(hashes: np.ndarray, signatures: np.ndarray) -> np.ndarray:
 
 
 def sketch_rows(keys: np.ndarray, first_row: int, size: int) -> Sketch:
-    """The ``size`` smallest different keys, at most, of rows that are numbered from ``first_row`` on."""
+    """Return the sketch of rows that are numbered from ``first_row`` on, with at most ``size`` keys."""
     return _smallest(keys, np.ones(len(keys), dtype=np.int64), first_row + np.arange(len(keys)), size)
 
 
 def repetitions(counts: np.ndarray, size: int) -> np.ndarray:
-    """How often each content should be in a sample of about ``size`` rows: by its share of the rows, at least once.
+    """Return how often to repeat each content in a sample of about ``size`` rows: by its share, at least once.
 
-    If there are no more rows than that, as often as it occurs.
+    If there are at most ``size`` rows, each is repeated as often as it occurs.
     """
     return np.maximum(np.round(counts * min(size / counts.sum(), 1.0)), 1).astype(np.int64)
 
 
 def _smallest(keys: np.ndarray, counts: np.ndarray, rows: np.ndarray, size: int) -> Sketch:
-    different, place = np.unique(keys, return_inverse=True)
-    totals = np.bincount(place, weights=counts).astype(np.int64)
+    different, index = np.unique(keys, return_inverse=True)
+    totals = np.bincount(index, weights=counts).astype(np.int64)
     first = np.full(len(different), np.iinfo(np.int64).max)
-    np.minimum.at(first, place, rows)
+    np.minimum.at(first, index, rows)
     return Sketch(different[:size], totals[:size], first[:size])
 
 
 _mixed: Any = njit(nogil=True, cache=True)(mix)  # of one number
 
 
-# Zeros add nothing, so that it does not matter whether they are stored, nor what sign they have.
+# Zeros add nothing, so that neither their sign nor whether they are stored matters.
 @njit(nogil=True, cache=True)
 def _hash_dense(array: np.ndarray, salts: np.ndarray) -> np.ndarray:
     hashes = np.zeros(array.shape[0], dtype=np.uint64)

@@ -1,10 +1,10 @@
-"""Pieces of the normalised Laplacian of a bipartite graph, never formed as an (n + m) x (n + m) matrix.
+"""Spectra of bipartite graphs, and the eigensolvers that they need. Nothing of size (n + m) x (n + m) is formed.
 
-The spectra of graphs between samples and samples are in :mod:`manyview.graphs.spectrum`.
+The spectra of graphs among samples are in :mod:`manyview.graphs.spectrum`.
 
 For a graph C between n samples and m anchors with degrees ``D_U = diag(C1)`` and ``D_M = diag(Cᵀ1)``, the Laplacian is
 ``L = I - [[0, Ĉ], [Ĉᵀ, 0]]`` with ``Ĉ = D_U^-½ C D_M^-½``. Its K smallest eigenvectors are ``[U; V]/√2`` with the K
-leading singular vectors of Ĉ, and its eigenvalue 0 is as frequent as the graph has connected components.
+leading singular vectors of Ĉ, and the multiplicity of its eigenvalue 0 is the number of connected components.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import scipy.sparse as sp
 
 from manyview._utils.compiled import njit
 
-# A sparse graph with more than this share of entries is multiplied faster as a dense one.
+# A sparse matrix with more than this share of entries is multiplied faster as a dense one.
 _DENSE_SHARE = 0.1
 # Degree of the Chebyshev filter: more costs products with the matrix, less costs orthogonalisations.
 _FILTER_DEGREE = 6
 
 
 def inverse_sqrt(degrees: np.ndarray) -> np.ndarray:
-    """``d^-½``, with 0 for a node without edges: its row or column is empty, and stays so."""
+    """Return ``d^-½``, with 0 for nodes without edges, whose rows or columns stay empty."""
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
 
 
 @njit(nogil=True, cache=True)
 def edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """``|a_i - b_j|²`` for every stored entry (i, j) of a CSR pattern: what the Laplacian term charges for an edge."""
+    """Return ``|a_i - b_j|²`` for every stored entry (i, j) of a CSR pattern: its factor in the Laplacian term."""
     cost = np.zeros(columns.size)
     for i in range(starts.size - 1):
         for e in range(starts[i], starts[i + 1]):
@@ -40,7 +40,7 @@ def edge_costs(a: np.ndarray, b: np.ndarray, columns: np.ndarray, starts: np.nda
 
 
 def scale_edges(graph: np.ndarray | sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray | sp.csr_array:
-    """``diag(left) C diag(right)``, dense or CSR like the input."""
+    """Return ``diag(left) C diag(right)``, dense or CSR like the input."""
     if isinstance(graph, np.ndarray):
         return left[:, None] * graph * right
     data = graph.data * np.repeat(left, np.diff(graph.indptr)) * right[graph.indices]
@@ -48,7 +48,7 @@ def scale_edges(graph: np.ndarray | sp.csr_array, left: np.ndarray, right: np.nd
 
 
 def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-    """``D_U^-½ C D_M^-½``, dense or CSR like the input.
+    """Return ``D_U^-½ C D_M^-½``, dense or CSR like the input.
 
     Parameters
     ----------
@@ -63,25 +63,24 @@ def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr
 def leading_singular_vectors(
     matrix: np.ndarray | sp.csr_array, n_vectors: int, n_values: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading singular triplets of a tall matrix, through its small Gram matrix.
+    """Compute leading singular triplets of a tall matrix through its small Gram matrix.
 
     Parameters
     ----------
     matrix : array of shape (n, m)
     n_vectors : int
-        How many vectors; no more than m are returned.
+        Number of vectors; at most m are returned.
     n_values : int, optional
-        How many singular values, at least ``n_vectors`` (default).
+        Number of singular values, at least ``n_vectors`` (default).
 
     Returns
     -------
     u, values, v : ndarrays of shapes (n, n_vectors), (n_values,), (m, n_vectors)
-        Descending. A left vector that belongs to a vanishing singular value is zero.
+        Descending. The left vector of a vanishing singular value is zero.
     """
     n_vectors = min(n_vectors, matrix.shape[1])
     n_values = min(n_values or n_vectors, matrix.shape[1])
-    # An anchor without edges is an empty column. There are many of them while graphs are being thinned out, and the
-    # rest is solved without them.
+    # Anchors without edges are empty columns. A graph that is being thinned out has many; they are left out.
     used = _nonempty_columns(matrix)
     if len(used) < n_values:
         used = np.arange(matrix.shape[1])
@@ -97,15 +96,15 @@ def leading_singular_vectors(
 
 
 def some_eigenvectors(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues number ``first`` to ``last``, ascending, and eigenvectors of a dense symmetric matrix."""
+    """Compute eigenvalues number ``first`` to ``last``, ascending, and eigenvectors of a dense symmetric matrix."""
     try:
         values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[first, last], check_finite=False)
         if len(values) == last - first + 1:
             return values, vectors
     except scipy.linalg.LinAlgError:
         pass
-    # LAPACK's drivers for some eigenvectors give up on certain graphs that fall apart, or find fewer than they were
-    # asked for without a word; the one for all does not.
+    # LAPACK's drivers for a subset of eigenvectors fail for some disconnected graphs, or silently return too few; the
+    # driver for all eigenvectors does not.
     values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
     return values[first : last + 1], vectors[:, first : last + 1]
 
@@ -113,23 +112,23 @@ def some_eigenvectors(matrix: np.ndarray, first: int, last: int) -> tuple[np.nda
 def leading_eigenvectors(
     apply: Callable[[np.ndarray], np.ndarray], size: int, n_vectors: int, *, tol: float = 1e-5, max_iter: int = 30
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues, descending, and eigenvectors of a positive semi-definite matrix that is only applied.
+    """Compute the largest eigenvalues, descending, and eigenvectors of a positive semi-definite linear operator.
 
-    Chebyshev-filtered subspace iteration: a block of vectors, so that an eigenvalue is found as often as it occurs
-    (graphs that fall apart have 1 several times, and single-vector Lanczos misses copies), and a polynomial that damps
-    everything below the block's smallest Ritz value.
+    Chebyshev-filtered subspace iteration. A block of vectors finds repeated eigenvalues (disconnected graphs have the
+    eigenvalue 1 several times, and single-vector Lanczos misses copies); a polynomial damps everything below the
+    block's smallest Ritz value.
 
     Parameters
     ----------
     apply : callable
         ``X -> A @ X`` for blocks of shape (size, b).
     size, n_vectors : int
-        Of the matrix, and how many are wanted.
+        Size of the matrix, and number of eigenvectors.
     tol : float
         Largest residual ``|Ax - λx|`` relative to the largest eigenvalue.
     max_iter : int
-        Rounds; the last block is returned when they are used up. Directions at the cut are then mixed with their
-        neighbours, which clustering does not mind.
+        Maximum number of iterations; then the last block is returned. Its last directions may be mixed with the next
+        ones, which does not matter for clustering.
     """
     width = n_vectors + max(8, n_vectors // 4)
     if 3 * width >= size:
@@ -150,7 +149,7 @@ def leading_eigenvectors(
 
 
 def _filter(apply: Callable[[np.ndarray], np.ndarray], block: np.ndarray, image: np.ndarray, cut: float) -> np.ndarray:
-    """A Chebyshev polynomial of the matrix, small on [0, cut] and growing fast above; ``image`` is ``A @ block``."""
+    """Apply a Chebyshev polynomial of A, small on [0, cut] and growing fast above; ``image`` is ``A @ block``."""
     half = cut / 2
     before, now = block, (image - half * block) / half
     for _ in range(_FILTER_DEGREE - 1):
@@ -165,7 +164,7 @@ def _nonempty_columns(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
 
 
 def gram(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
-    """``MᵀM`` as a dense m x m matrix."""
+    """Return ``MᵀM`` as a dense m x m matrix."""
     if isinstance(matrix, np.ndarray):
         return matrix.T @ matrix
     if matrix.nnz > _DENSE_SHARE * matrix.shape[0] * matrix.shape[1]:

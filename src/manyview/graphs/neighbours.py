@@ -1,4 +1,4 @@
-"""Nearest neighbours between samples and anchors, in row blocks, dense or sparse."""
+"""Distances and nearest neighbours between samples and anchors, in row blocks, dense or sparse."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from manyview.engines import RowThreads
 from manyview.graphs.smallest import pack, smallest, upper_bound
 from manyview.views import Array
 
-# Entries of a block of distances: 32 MB of float64, so memory stays flat however many samples there are.
+# Entries of a block of distances: 32 MB of float64, so memory does not grow with the number of samples.
 _BLOCK_ENTRIES = 4_000_000
-# Single precision: its rounding, what is left where its numbers end, and norms whose products surely do not overflow,
-# which is also the largest distance that is told: farther samples are just far, but not without neighbours.
+# Single precision: its relative rounding error, a bound on absolute errors by underflow, and the largest norm whose
+# products do not overflow. Larger distances are set to this bound: they stay finite, so far samples have neighbours.
 _EPSILON = 2.0**-23
 _TINY = np.float32(1e-36)
 _SAFE = np.float32(1e37)
 
 
 def squared_distances(a: Array, b: Array) -> np.ndarray:
-    """Squared Euclidean distances between the rows of ``a`` and of ``b``, never negative.
+    """Return squared Euclidean distances between the rows of ``a`` and of ``b``, never negative.
 
-    Dense data are centred first: distances do not change, but far less is lost to cancellation.
+    Dense data are centred first, which does not change distances and reduces cancellation.
     """
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         centre = b.mean(axis=0)
@@ -38,22 +38,22 @@ def squared_distances(a: Array, b: Array) -> np.ndarray:
 def nearest_rows(
     view: Array, anchors: Array, n_neighbors: int, *, exclude_self: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest anchors of every sample, nearest first.
+    """Return the nearest anchors of every sample, nearest first.
 
     Parameters
     ----------
     view : array of shape (n, d)
     anchors : array of shape (m, d)
     n_neighbors : int
-        How many, at most m (m - 1 with ``exclude_self``).
+        Number of anchors per sample, at most m (m - 1 with ``exclude_self``).
     exclude_self : bool
         For ``anchors is view``: a sample is not its own neighbour, though its duplicates are.
 
     Returns
     -------
     indices, distances : ndarrays of shape (n, n_neighbors)
-        Rows of ``anchors``, and squared distances in ascending order; equally near ones in the order of their index.
-        Which of those that are equally far share the last places is arbitrary, but always the same.
+        Rows of ``anchors``, and squared distances in ascending order; equally near anchors in the order of their index.
+        Which of several equally far anchors end the list is arbitrary, but reproducible.
     """
     n, m = view.shape[0], anchors.shape[0]
     indices = np.empty((n, n_neighbors), dtype=np.int64)
@@ -74,22 +74,22 @@ def nearest_rows(
 def nearest_lists(
     view: Array, anchors: Array, length: int, *, only_similar: bool = False, n_threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest anchors of each row, in threads, with compact results that depend on nothing but the row.
+    """Return the neighbour list of each row, computed in threads, in compact types.
 
-    Whatever other rows there are and wherever a row stands, its list has the same bits. A matrix product does not
-    promise that. So for dense data a product in single precision only tells which anchors may be among the nearest, by
-    a bound of its rounding errors, and the distances to these few are then summed in double precision.
+    A list depends on its own row alone, to the last bit, which a matrix product does not guarantee. So for dense data a
+    product in single precision only selects the anchors that may be among the nearest, by a bound on its rounding
+    errors, and the distances to these few are then summed in double precision.
 
     Parameters
     ----------
     view, anchors : arrays of shape (n, d) and (m, d)
     length : int
-        How many anchors per row, at most m.
+        Number of anchors per row, at most m.
     only_similar : bool
-        Anchors with an inner product of zero or less come last, at infinite distance: of two texts without a common
-        word neither is near the other, however short they are.
+        Anchors with an inner product of zero or less come last, at infinite distance: texts without a common word are
+        not near each other, however short they are.
     n_threads : int, optional
-        How many threads; by default, one per core. They do not change the result.
+        Number of threads; by default, one per core. The result does not depend on it.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def nearest_lists(
     return indices, distances
 
 
-# Where single precision overflows, :func:`_list_near` sees it by the norms.
+# Overflow of single precision is handled in :func:`_list_near`, by the norms.
 _overflow_is_seen = np.errstate(over="ignore", invalid="ignore")
 
 
@@ -119,7 +119,7 @@ def _dense_lists(
 ) -> Callable[[slice], None]:
     dtype = np.float32 if view.dtype == np.float32 else np.float64
     anchors = np.ascontiguousarray(anchors, dtype=dtype)
-    centre = anchors.mean(axis=0)  # as in squared_distances: far less is lost to cancellation
+    centre = anchors.mean(axis=0)  # as in squared_distances: less cancellation
     centred = (anchors - centre).astype(np.float32, copy=False)
     norms = _squared_norms(centred.astype(np.float64)).astype(np.float32)
 
@@ -155,9 +155,9 @@ def _list_smallest(values: np.ndarray, indices: np.ndarray, distances: np.ndarra
     order = np.empty(m + 1, dtype=np.int64)
     for i in range(n):
         smallest(values[i], indices.shape[1], order, marks)
-        for place in range(indices.shape[1]):
-            indices[i, place] = order[place]
-            distances[i, place] = values[i, order[place]]
+        for p in range(indices.shape[1]):
+            indices[i, p] = order[p]
+            distances[i, p] = values[i, order[p]]
 
 
 @njit(nogil=True, cache=True)
@@ -171,11 +171,11 @@ def _list_near(
     distances: np.ndarray,
     marks: np.ndarray,
 ) -> None:
-    """Lists of ``rows``; ``norms`` are of centred anchors, ``inner`` of centred rows with them, in single precision."""
+    """Write the lists of ``rows``; ``norms`` of centred anchors and ``inner`` products are in single precision."""
     m, length = len(anchors), indices.shape[1]
     upper = np.empty(m, dtype=np.float32)
     near, order, exact = np.empty(m + 1, dtype=np.int64), np.empty(m + 1, dtype=np.int64), np.empty(m)
-    # Twice what rounding may do to a sum of products in any order, and to the few operations around it.
+    # Twice the bound on the rounding error of a sum of products in any order and of the operations around it.
     error = np.float32((rows.shape[1] + 16) * _EPSILON)
     largest = norms.max()
     for i in range(len(rows)):
@@ -188,9 +188,9 @@ def _list_near(
         for c in range(count):
             exact[c] = _squared_distance(rows[i], anchors[near[c]])
         smallest(exact[:count], length, order, marks[: -(-count // 8) * 8])
-        for place in range(length):
-            indices[i, place] = near[order[place]]
-            distances[i, place] = min(exact[order[place]], _SAFE)
+        for p in range(length):
+            indices[i, p] = near[order[p]]
+            distances[i, p] = min(exact[order[p]], _SAFE)
 
 
 @njit(nogil=True, cache=True)
@@ -203,10 +203,10 @@ def _mark_possible(
     upper: np.ndarray,
     marks: np.ndarray,
 ) -> None:
-    """Mark the anchors that can be among the ``length`` nearest, if distances may be wrong by ``error`` of the norms.
+    """Mark the anchors that can be among the ``length`` nearest, with relative errors of distances up to ``error``.
 
-    A bound is found that so many anchors keep even if their distances came out too small by that. Those anchors that
-    pass it even if their distances came out too large are not among the nearest.
+    At least ``length`` upper bounds of distances are within a threshold. Anchors whose lower bound is above it are not
+    among the nearest.
     """
     for j in range(norms.size):
         size = row_norm + norms[j]
@@ -220,7 +220,7 @@ def _mark_possible(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _squared_distance(a: np.ndarray, b: np.ndarray) -> float:
-    """In double precision, and in an order of summation that depends on nothing but the number of features."""
+    """Sum in double precision, in an order that depends on the number of features alone."""
     total = 0.0
     for j in range(a.size):
         gap = np.float64(a[j]) - np.float64(b[j])
@@ -229,7 +229,7 @@ def _squared_distance(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Cut ``n_rows`` so that one block of ``n_columns`` wide rows stays small."""
+    """Yield slices of ``n_rows`` such that blocks with ``n_columns`` columns have bounded size."""
     step = max(1, _BLOCK_ENTRIES // max(n_columns, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

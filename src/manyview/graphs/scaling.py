@@ -1,8 +1,8 @@
-"""Bringing the features of a view to a common scale. :data:`SCALERS` lists the ways by name, :data:`SCALINGS` in words.
+"""Scaling of the features of a view. :data:`SCALERS` lists the methods by name, :data:`SCALINGS` describes them.
 
-:func:`explain_scaling` picks one by looking at the values of a view, nothing else. What a scaler has to know of the
-whole view (its centre, say) is an argument: by default it is taken from the view itself, and :class:`Scaling` keeps it
-for new samples.
+:func:`explain_scaling` chooses one from the values of a view alone. Parameters that depend on the whole view, such as
+its centre, are arguments: by default they are computed from the view itself, and :class:`Scaling` keeps them for new
+samples.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import scipy.sparse as sp
 
 from manyview.views import Array
 
-# A view is a table of counts (words, k-mers, events) when more than half of it is zero and it is wider than this,
-# unless it holds images.
+# A view is a table of counts (words, k-mers, events) if more than half of it is zero and it has more features than
+# this, unless these are pixels.
 _COUNT_FEATURES = 200
-# Pixels are bounded: more than this share of the columns that vary reach the largest value of all, but for 5 %. In ten
-# texts 3 % of the words do at most, in images of digits 70 % of the pixels.
+# Pixels are bounded: more than this share of the varying columns come within 5 % of the largest value of all. In ten
+# text datasets at most 3 % of the words do, in images of digits 70 % of the pixels.
 _PIXELS_AT_LARGEST = 0.5
 _NEAR_LARGEST = 0.95
-# And the correlation of neighbouring columns is above this: 0.5 and more in images of digits, 0.33 at most in texts,
-# also in those whose columns are divided by their largest values or say only which words occur.
+# And the correlation of neighbouring columns is above this: at least 0.5 in images of digits, at most 0.33 in texts,
+# also if columns are divided by their largest values or only mark which words occur.
 _PIXEL_CORRELATION = 0.45
-# Its rows are shares of a whole (histograms, compositions) when their sums differ by less than this, relatively, and
-# vary less than this share of what the sums of independent features would.
+# Rows are shares of a whole (histograms, compositions) if the relative deviation of their sums is below this, and the
+# variance of the sums is below this share of that of independent features.
 _SHARES = 0.01
 # Deviations from the mean below this, relative to the values, are rounding.
 _ROUNDING = 1e-12
-# With fewer effective dimensions, the length of a row says as much as its direction: unless one feature has nearly all
-# of the variance, as in tables of mixed units. Directions then keep it from drowning the others.
+# With fewer effective dimensions, the length of a row is as informative as its direction, unless one feature has nearly
+# all of the variance, as in tables of mixed units. Directions then keep it from dominating the others.
 _FLAT_DIMENSIONS = 3.0
-_DROWNING = 0.99
+_DOMINANT = 0.99
 _SKETCH = 64
 
 
 def largest_value(view: Array) -> np.ndarray:
-    """The largest value (the largest magnitude if no value is positive), never 0."""
+    """Return the largest value (the largest magnitude if no value is positive), never 0."""
     largest = float(view.max())
     return np.array(largest if largest > 0 else -float(view.min()) or 1.0)
 
@@ -50,7 +50,7 @@ def scale_max(view: Array, largest: np.ndarray | None = None) -> Array:
 
 
 def row_lengths(view: Array) -> np.ndarray:
-    """Euclidean length of every sample, in double precision: squares soon leave the range of single precision."""
+    """Return the Euclidean length of every sample, in double precision, as squares may overflow single precision."""
     view = view.astype(np.float64, copy=False)
     if isinstance(view, np.ndarray):
         return np.linalg.norm(view, axis=1)
@@ -80,17 +80,17 @@ def _logarithms(view: Array) -> sp.csr_array:
 
 
 def inverse_frequencies(view: Array) -> np.ndarray:
-    """``log(n/df) + 1`` for every feature, where df is the number of samples that have it, at least 1."""
+    """Return ``log(n/df) + 1`` for every feature, where df is the number of samples that have it, at least 1."""
     table = _logarithms(view)
     having = np.bincount(table.indices, minlength=table.shape[1])
     return np.log(table.shape[0] / np.maximum(having, 1)) + 1
 
 
 def scale_counts(view: Array, frequencies: np.ndarray | None = None) -> sp.csr_array:
-    """Counts as in text retrieval: ``sign(x)·log(1 + |x|)·(log(n/df) + 1)``, then unit rows. The result is sparse.
+    """Scale counts as in text retrieval: ``sign(x)·log(1 + |x|)·(log(n/df) + 1)``, then unit rows; sparse.
 
-    The logarithm keeps one frequent word from hiding the others, and :func:`inverse_frequencies` lowers features that
-    all samples have.
+    The logarithm keeps one frequent word from dominating the others, and :func:`inverse_frequencies` lower the weight
+    of features that all samples have.
     """
     table = _logarithms(view)
     table.data *= (inverse_frequencies(view) if frequencies is None else frequencies)[table.indices]
@@ -98,18 +98,18 @@ def scale_counts(view: Array, frequencies: np.ndarray | None = None) -> sp.csr_a
 
 
 def _dense(view: Array) -> np.ndarray:
-    """Dense and in double precision, but float32 stays float32."""
+    """Return the view dense and in double precision; float32 stays float32."""
     dense = view if isinstance(view, np.ndarray) else view.toarray()
     return dense if dense.dtype == np.float32 else dense.astype(np.float64, copy=False)
 
 
 def _less(view: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """The view without its centre; float32 stays float32."""
+    """Subtract the centre; float32 stays float32."""
     return view - centre.astype(view.dtype, copy=False)
 
 
 def plain_centre(view: Array) -> np.ndarray:
-    """The mean of every feature."""
+    """Return the mean of every feature."""
     return _dense(view).mean(axis=0, dtype=np.float64)
 
 
@@ -119,14 +119,14 @@ def scale_centered(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
 
 
 def balanced_centre(view: Array) -> np.ndarray:
-    """A mean in which rows count by their distance from the plain mean, up to twice the median distance.
+    """Return a mean weighted by the squared distance from the plain mean, up to twice the median distance.
 
-    If most samples are in one cluster, the plain mean is in it too, and its samples have no direction to speak of.
+    If most samples are in one cluster, the plain mean is in it too, and the directions of its samples are arbitrary.
     """
     dense = _dense(view).astype(np.float64, copy=False)
     distance = np.linalg.norm(dense - dense.mean(axis=0), axis=1)
     most = 2 * np.median(distance)
-    unit = 2.0 ** np.frexp(most)[1]  # a power of two changes no digit, and the products below stay numbers
+    unit = 2.0 ** np.frexp(most)[1]  # a power of two changes no digit; it prevents overflow below
     weights = (np.minimum(distance, most) / unit) ** 2
     return weights @ dense / weights.sum() if weights.any() else dense.mean(axis=0)
 
@@ -141,7 +141,7 @@ def _roots(view: Array) -> np.ndarray:
 
 
 def scale_shares(view: Array, centre: np.ndarray | None = None) -> np.ndarray:
-    """Square roots, so that distances are Hellinger's between distributions; then as :func:`scale_directions`."""
+    """Take square roots, for Hellinger distances between distributions; then as :func:`scale_directions`."""
     return scale_directions(_roots(view), centre)
 
 
@@ -154,7 +154,7 @@ def column_moments(view: Array) -> np.ndarray:
     n = view.shape[0]
     if isinstance(view, np.ndarray):
         low, high = view.min(axis=0).astype(np.float64), view.max(axis=0).astype(np.float64)
-        means = np.where(low == high, low, plain_centre(view))  # so that a constant becomes 0, and not its rounding
+        means = np.where(low == high, low, plain_centre(view))  # so that a constant becomes exactly 0
         spread, centre = view.std(axis=0, dtype=np.float64), means
         largest = np.maximum(np.abs(low), np.abs(high))
     else:
@@ -208,7 +208,7 @@ SCALERS: dict[str, Callable[..., Array]] = {
     "standardized": scale_standardized,
     "row-standardized": scale_row_standardized,
 }
-# What some of them have to know of the whole view.
+# Functions that compute the parameters of scalers from the whole view.
 _LEARNED: dict[str, Callable[[Array], np.ndarray]] = {
     "max": largest_value,
     "counts": inverse_frequencies,
@@ -221,7 +221,7 @@ _LEARNED: dict[str, Callable[[Array], np.ndarray]] = {
 
 @dataclass(frozen=True)
 class Scaling:
-    """A scaler with what it has learned from a view, and the number that gives the result a variance of 1 in total."""
+    """A scaler with its parameters learned from a view, and the divisor for a total variance of 1."""
 
     name: str
     learned: tuple[np.ndarray, ...]
@@ -231,18 +231,18 @@ class Scaling:
     def __post_init__(self) -> None:
         if self.name in _LEARNED and not self.learned:
             raise ValueError(
-                f"the scaling {self.name!r} lacks what it learned from the samples of a fit. In files of earlier "
-                "versions 'standardized' is what is called 'row-standardized' now: fit the model again."
+                f"the scaling {self.name!r} has no parameters learned in a fit. In files of earlier versions "
+                "'standardized' is what is called 'row-standardized' now: fit the model again."
             )
 
     def apply(self, view: Array) -> Array:
-        """The samples of the view, which need not be those it was learned from, scaled."""
+        """Return the samples of the view, of the fit or new, scaled."""
         scaled = SCALERS[self.name](view, *self.learned) / self.divisor
         return sp.csr_array(scaled) if self.sparse else _dense(scaled)
 
 
 def learn_scaling(view: Array, name: str) -> tuple[Scaling, Array]:
-    """A scaling for the view, chosen by its values if the name is "auto", and the scaled view.
+    """Learn a scaling of the view, chosen by its values if the name is "auto"; return it and the scaled view.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def learn_scaling(view: Array, name: str) -> tuple[Scaling, Array]:
 
 
 class ChosenScaling(NamedTuple):
-    """A scaling that was chosen by the values of a view, and why, in words."""
+    """A scaling that was chosen by the values of a view, and the reason."""
 
     name: str
     reason: str
@@ -268,9 +268,9 @@ def choose_scaling(view: Array) -> str:
     """Return the name of the scaler that suits the values of a view.
 
     - ``"counts"``: more than half zeros and more than 200 features, unless these are pixels: non-negative, more than
-      half of the columns that vary reach the largest value of all, and neighbouring columns are correlated by more than
-      0.45.
-    - ``"shares"``: non-negative, and all rows have the same sum, to 1 % of it and of what independent features give.
+      half of the varying columns come within 5 % of the largest value of all, and the correlation of neighbouring
+      columns is above 0.45.
+    - ``"shares"``: non-negative, and all rows have the same sum, up to 1 % of it and of what independent features give.
     - ``"centered"``: fewer than three effective dimensions (participation ratio of the covariance), unless one of
       several features has 99 % of the variance.
     - ``"directions"``: everything else.
@@ -291,7 +291,7 @@ def choose_scaling(view: Array) -> str:
 
 
 def explain_scaling(view: Array) -> ChosenScaling:
-    """Return the scaling that :func:`choose_scaling` takes for a view, and why.
+    """Return the scaling that :func:`choose_scaling` chooses for a view, and the reason.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def explain_scaling(view: Array) -> ChosenScaling:
     if dense.min() >= 0 and even:
         return ChosenScaling("shares", f"{before}no value below 0, and all rows have the same sum")
     variances = dense.var(axis=0)
-    if d > 1 and variances.max() > _DROWNING * variances.sum():
+    if d > 1 and variances.max() > _DOMINANT * variances.sum():
         return ChosenScaling("directions", f"{before}one column has more than 99% of the variance")
     dimensions = effective_dimensions(dense)
     if dimensions < _FLAT_DIMENSIONS:
@@ -336,13 +336,13 @@ def explain_scaling(view: Array) -> ChosenScaling:
 
 
 def _percent(share: float) -> str:
-    """Write a share in percent; 100 only if it is exactly that."""
+    """Format a share in percent; 100 only if it is exactly 1."""
     percent = 100 * share
     return f"{min(percent, 99.9):.1f}%" if 99 < percent < 100 else f"{percent:.0f}%"
 
 
 def _largest_pixel(view: Array) -> float | None:
-    """Return the largest value of a view that looks like pixels of images; None for any other view."""
+    """Return the largest value if the view looks like pixels of images, else None."""
     table = sp.csc_array(view).astype(np.float64, copy=False)
     low, high = (np.asarray(extreme.todense()).ravel() for extreme in (table.min(axis=0), table.max(axis=0)))
     varying, largest = high > low, float(high.max())
@@ -354,7 +354,7 @@ def _largest_pixel(view: Array) -> float | None:
 
 
 def _neighbour_correlation(table: sp.csc_array) -> float:
-    """Return the covariance of neighbouring columns, relative to what it is if they are the same but for a factor."""
+    """Return the covariance of neighbouring columns, relative to that of proportional columns."""
     mean = np.asarray(table.mean(axis=0)).ravel()
     spread = np.sqrt(np.maximum(np.asarray(table.multiply(table).mean(axis=0)).ravel() - mean**2, 0))
     products = np.asarray(table[:, :-1].multiply(table[:, 1:]).mean(axis=0)).ravel()
@@ -363,7 +363,7 @@ def _neighbour_correlation(table: sp.csc_array) -> float:
 
 
 def effective_dimensions(view: Array) -> float:
-    """Participation ratio ``(Σλ)²/Σλ²`` of the covariance, from a random sketch if the view is wide."""
+    """Return the participation ratio ``(Σλ)²/Σλ²`` of the covariance, from a random sketch if the view is wide."""
     if view.shape[1] > _SKETCH:
         sketch = np.asarray(view @ np.random.default_rng(0).standard_normal((view.shape[1], _SKETCH)))
     else:
@@ -377,7 +377,7 @@ def effective_dimensions(view: Array) -> float:
 
 
 def total_deviation(view: Array) -> float:
-    """Square root of the sum of the variances of the features; 1 if they are constant."""
+    """Return the square root of the sum of the variances of the features; 1 if they are constant."""
     view = view.astype(np.float64, copy=False)
     if isinstance(view, np.ndarray):
         squares, variance = float(np.square(view).mean(axis=0).sum()), float(view.var(axis=0).sum())
@@ -390,7 +390,7 @@ def total_deviation(view: Array) -> float:
 
 
 def unit_variance(view: Array) -> Array:
-    """Divide so that the variances of the features add up to 1, which makes views comparable; constants stay.
+    """Divide so that the variances of the features sum to 1, which makes views comparable; constants stay.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The smallest of many values, in order: by a bound that few of them pass, and a sort of those few.
+"""The k smallest of many values, in order: values up to a bound are selected, then sorted.
 
-Values are zero or more, infinity included. The bits of such numbers, read as integers, come in the same order, so a
-bound is found by halving an interval of integers, whatever the scale of the values.
+Values are non-negative, infinity included. The bits of such numbers, read as integers, have the same order, so a bound
+is found by bisection of integers, for any scale of the values.
 """
 
 from __future__ import annotations
@@ -11,31 +11,32 @@ from numba import int32
 
 from manyview._utils.compiled import njit
 
-# So many values are sorted at a time, and then merged.
+# Number of values that are sorted at a time, then merged.
 _RUN = 128
 
 
 @njit(nogil=True, cache=True)
 def smallest(values: np.ndarray, k: int, order: np.ndarray, marks: np.ndarray) -> None:
-    """Write the places of the ``k`` smallest values, ascending, to ``order[:k]``; of equal ones the first come first.
+    """Write the indices of the ``k`` smallest values, ascending, to ``order[:k]``; the sort is stable.
 
-    ``order`` has one entry more than there are values, and ``marks``, made by :func:`new_marks`, is overwritten.
+    ``order`` has one entry more than there are values. ``marks``, one byte per value rounded up to whole words, is
+    overwritten.
     """
     bits = values.view(np.int64)
     if bits.size <= k + k // 2 + 8:
         _sort(bits, order)
         return
     _mark_first_within(bits, upper_bound(bits, k), k, marks)
-    places = order[: pack(marks, order)].copy()
-    _sort(bits[places], order)
-    for i in range(places.size):
-        order[i] = places[order[i]]
+    indices = order[: pack(marks, order)].copy()
+    _sort(bits[indices], order)
+    for i in range(indices.size):
+        order[i] = indices[order[i]]
 
 
 @njit(nogil=True, cache=True)
 def upper_bound(bits: np.ndarray, k: int) -> int:
-    """A bound that at least ``k`` of the ``bits`` do not exceed, and only a few more; or the lowest with ``k``."""
-    few = k + k // 4 + 4  # to look for a tighter bound takes longer than to sort some more
+    """Return a bound that at least ``k`` of the ``bits``, and few more, do not exceed; or the lowest such bound."""
+    few = k + k // 4 + 4  # a tighter bound costs more than sorting some more values
     low, high = bits[0], bits[0]
     for i in range(bits.size):
         low, high = min(low, bits[i]), max(high, bits[i])
@@ -53,7 +54,7 @@ def upper_bound(bits: np.ndarray, k: int) -> int:
 
 @njit(nogil=True, cache=True, locals={"count": int32})
 def _count_up_to(bits: np.ndarray, bound: int) -> np.int32:
-    count = np.int32(0)  # no wider than the bits: twice as many are then compared at a time
+    count = np.int32(0)  # a narrow counter, so that vector units compare twice as many at a time
     highest = bits.dtype.type(bound)
     for i in range(bits.size):
         count += np.int32(bits[i] <= highest)
@@ -62,7 +63,7 @@ def _count_up_to(bits: np.ndarray, bound: int) -> np.int32:
 
 @njit(nogil=True, cache=True)
 def _mark_first_within(bits: np.ndarray, bound: int, k: int, marks: np.ndarray) -> None:
-    """Mark all ``bits`` below the bound and, to make up ``k``, the first ones that reach it."""
+    """Mark all ``bits`` below the bound and the first ones equal to it, ``k`` in total."""
     marks[:] = 0
     room = k - _count_up_to(bits, bound - 1)
     for i in range(bits.size):
@@ -76,21 +77,21 @@ def _mark_first_within(bits: np.ndarray, bound: int, k: int, marks: np.ndarray) 
 
 
 @njit(nogil=True, cache=True)
-def pack(marks: np.ndarray, places: np.ndarray) -> int:
-    """Write where the ``marks`` are 1 to ``places``, which has one entry more than needed; returns how many."""
+def pack(marks: np.ndarray, indices: np.ndarray) -> int:
+    """Write the indices of ``marks`` that are 1 to ``indices``, which has one spare entry; return their number."""
     words = marks.view(np.uint64)  # most are zero
     count = 0
     for w in range(words.size):
         if words[w]:
             for i in range(8 * w, 8 * w + 8):
-                places[count] = i
-                count += int(marks[i])  # a sum of bytes would be one, were this not compiled
+                indices[count] = i
+                count += int(marks[i])  # without compilation, a sum of bytes would be a byte
     return count
 
 
 @njit(nogil=True, cache=True)
 def _sort(bits: np.ndarray, order: np.ndarray) -> None:
-    """Write the places of the ascending bits to ``order``, of equal ones the first first."""
+    """Write the indices that sort the bits to ``order``; the sort is stable."""
     size = bits.size
     for start in range(0, size, _RUN):
         _sort_run(bits[start : start + _RUN], start, order[start:])
@@ -103,7 +104,7 @@ def _sort(bits: np.ndarray, order: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True)
 def _sort_run(bits: np.ndarray, start: int, order: np.ndarray) -> None:
-    """Count, for each, how many come before it: quadratic, but without a branch."""
+    """Sort by counting the values before each: quadratic, but without branches."""
     for i in range(bits.size):
         rank = 0
         for j in range(i):

@@ -1,8 +1,7 @@
-"""Eigenvectors of graphs between samples and samples: sparse neighbour graphs, kernels, and operators on them.
+"""Eigenvectors of graphs among samples: sparse neighbour graphs, kernels, and linear operators.
 
-Large problems go to Lanczos' method with a fixed start vector, small ones to a dense decomposition. Eigenvectors are
-defined up to their sign, and up to rotation where eigenvalues coincide; nothing that is built on them may depend on
-that.
+Large problems are solved by Lanczos' method with a fixed start vector, small ones by a dense decomposition.
+Eigenvectors are defined up to sign, and up to rotation if eigenvalues coincide; callers must not depend on either.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors, scale_
 
 SquareMatrix: TypeAlias = Any  # ndarray, csr_array or LinearOperator of shape (n, n)
 
-# Weights below this share of the largest are leftovers of averaging, not edges.
+# Weights below this share of the largest are rounding errors of averages, not edges.
 _NO_EDGE = 1e-10
 # Up to this size a dense decomposition is as fast as Lanczos' method, and it cannot fail.
 _DENSE_SIZE = 400
-# Lanczos' method is given up after so many restarts: up to the other size, a dense decomposition is faster than more,
-# and above, iterating with a block of vectors, to this relative accuracy at best.
+# Maximum number of restarts of Lanczos' method. If it fails, matrices up to the second size are decomposed densely, and
+# larger ones by block iteration to this relative accuracy.
 _RESTARTS = 100
 _LARGE_SIZE = 5000
 _BLOCK_TOLERANCE = 1e-8
@@ -32,7 +31,7 @@ _TAKES_RNG = "rng" in inspect.signature(spla.eigsh).parameters
 
 
 def symmetrize(graph: sp.csr_array) -> sp.csr_array:
-    """``(S + Sᵀ)/2``.
+    """Return ``(S + Sᵀ)/2``.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def symmetrize(graph: sp.csr_array) -> sp.csr_array:
 
 
 def drop_weak_edges(graph: sp.csr_array) -> sp.csr_array:
-    """The graph without stored zeros and without weights that are zero but for rounding."""
+    """Return the graph without stored zeros and without weights that are zero up to rounding."""
     graph = graph.copy()
     if graph.nnz:
         graph.data[graph.data <= _NO_EDGE * graph.data.max()] = 0.0
@@ -52,7 +51,7 @@ def drop_weak_edges(graph: sp.csr_array) -> sp.csr_array:
 
 
 def normalize_graph(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-    """``D^-½ W D^-½`` of a symmetric graph with degrees ``D = diag(W1)``; a sample without edges stays without.
+    """Return ``D^-½ W D^-½`` of a symmetric graph with degrees ``D = diag(W1)``; rows without edges stay empty.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ def normalize_graph(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_arr
 def largest_eigenvectors(
     matrix: SquareMatrix, n_vectors: int, *, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The algebraically largest eigenvalues of a symmetric matrix, descending, and their eigenvectors.
+    """Compute the algebraically largest eigenvalues of a symmetric matrix, descending, and their eigenvectors.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def largest_eigenvectors(
     n_vectors : int
         At most n.
     start : ndarray of shape (n,) or (n, any), optional
-        Something near the wanted vectors, such as those of the pass before, which saves time.
+        An approximation of the eigenvectors, such as those of the previous iteration, which saves time.
 
     Returns
     -------
@@ -92,7 +91,7 @@ def largest_eigenvectors(
 
 
 def _lanczos(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Lanczos' method; None if eigenvalues are so close to each other that it does not get there."""
+    """Apply Lanczos' method; return None if it does not converge because eigenvalues are too close."""
     n = matrix.shape[0]
     width = min(n, max(2 * n_vectors + 1, 40))
     try:
@@ -106,7 +105,7 @@ def _lanczos(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None) -> 
 
 
 def _by_blocks(matrix: SquareMatrix, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Block iteration, which always ends, if with directions at the cut that are mixed with their neighbours."""
+    """Apply block iteration, which always ends; its last directions may be mixed with the next ones."""
     n = matrix.shape[0]
     fixed = {"v0": _start_vector(n, None), **_fixed_draws()}
     lowest = spla.eigsh(matrix, 1, which="SA", tol=0.01, return_eigenvectors=False, **fixed)[0]
@@ -120,11 +119,11 @@ def _by_blocks(matrix: SquareMatrix, n_vectors: int) -> tuple[np.ndarray, np.nda
 def largest_eigenvectors_by_part(
     matrix: sp.csr_array, n_vectors: int, *, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues of a non-negative symmetric matrix, descending, and their eigenvectors.
+    """Compute the largest eigenvalues of a non-negative symmetric matrix component by component, and eigenvectors.
 
-    Lanczos' method may overlook copies of an eigenvalue, and a normalised graph with c components has the eigenvalue 1
-    c times. Such copies are in different components, and every eigenvector can be chosen inside one of them: each
-    component is solved by itself, and the largest of all are taken.
+    Lanczos' method may miss copies of an eigenvalue, and a normalised graph with c components has the eigenvalue 1
+    c times. Such copies are in different components, and every eigenvector can be chosen within one of them: each
+    component is solved by itself, and the largest eigenvalues of all are returned in descending order.
 
     Parameters
     ----------
@@ -158,19 +157,19 @@ def largest_eigenvectors_by_part(
     joined = np.concatenate(values)
     taken = np.argsort(-joined, kind="stable")[:n_vectors]
     vectors = np.zeros((matrix.shape[0], n_vectors))
-    for place, entry in enumerate(taken):
+    for j, entry in enumerate(taken):
         c = part[entry]
-        vectors[order[ends[c] - len(pieces[c]) : ends[c]], place] = pieces[c][:, column[entry]]
+        vectors[order[ends[c] - len(pieces[c]) : ends[c]], j] = pieces[c][:, column[entry]]
     return joined[taken], vectors
 
 
 def laplacian_eigenvectors(
     graph: sp.csr_array, n_vectors: int, *, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest eigenvalues of ``L = D - W``, ascending, and their eigenvectors.
+    """Compute the smallest eigenvalues of ``L = D - W``, ascending, and their eigenvectors.
 
-    The eigenvalue 0 is as frequent as W has components, and its eigenvectors are known: one indicator per component.
-    Lanczos' method, which may overlook copies of an eigenvalue, looks for the others only.
+    The multiplicity of the eigenvalue 0 is the number of components of W, and its eigenvectors are their indicators.
+    Lanczos' method, which may miss copies of an eigenvalue, is used for the others only.
 
     Parameters
     ----------
@@ -205,10 +204,10 @@ def laplacian_eigenvectors(
 
 
 def random_walk_eigenvectors(graph: np.ndarray | sp.csr_array, n_vectors: int) -> np.ndarray:
-    """The eigenvectors of the largest eigenvalues of the random walk ``D^-1 W``, the relaxed normalised cut.
+    """Compute the leading eigenvectors of the random walk ``D^-1 W``, the relaxed normalised cut.
 
-    They are ``D^-½ u`` for the eigenvectors u of ``D^-½ W D^-½``, as scikit-learn's ``spectral_embedding`` has them, up
-    to a factor. In a graph of several components each of them is solved by itself, see
+    They are ``D^-½ u`` for the eigenvectors u of ``D^-½ W D^-½``, up to a factor those of scikit-learn's
+    ``spectral_embedding``. Each component of the graph is solved by itself, see
     :func:`largest_eigenvectors_by_part`.
 
     Parameters
@@ -228,19 +227,19 @@ def random_walk_eigenvectors(graph: np.ndarray | sp.csr_array, n_vectors: int) -
 
 
 def _diagonal_block(matrix: sp.csr_array, first: int, last: int) -> sp.csr_array:
-    """Rows and columns ``first`` to ``last - 1`` of a block diagonal matrix, without copying it."""
+    """Return rows and columns ``first`` to ``last - 1`` of a block diagonal matrix, without copying it."""
     low, high = matrix.indptr[first], matrix.indptr[last]
     block = (matrix.data[low:high], matrix.indices[low:high] - first, matrix.indptr[first : last + 1] - low)
     return sp.csr_array(block, shape=(last - first, last - first))
 
 
 def _fixed_draws() -> dict[str, np.random.Generator]:
-    """Return arguments that let ARPACK draw the same new directions in every call, as it did before SciPy 1.17."""
+    """Return arguments with which ARPACK draws the same directions in every call, as before SciPy 1.17."""
     return {"rng": np.random.default_rng(0)} if _TAKES_RNG else {}
 
 
 def _start_vector(n: int, start: np.ndarray | None) -> np.ndarray:
-    """A vector with a share of every wanted direction; noise sees to it that none is missing."""
+    """Return the sum of the given vectors and noise, so that no eigenvector is orthogonal to it."""
     noise = np.random.default_rng(0).standard_normal(n) / np.sqrt(n)
     if start is None:
         return noise

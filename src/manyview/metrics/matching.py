@@ -31,13 +31,12 @@ def best_matching(counts: Contingency) -> tuple[np.ndarray, np.ndarray]:
     wide = counts.table.shape[0] <= counts.table.shape[1]
     table = (counts.table if wide else counts.table.T).tocoo()
     n_rows, n_columns = table.shape
-    # The sparse solver wants every row matched, through stored non-zeros only. A private spare column of
-    # weight 1 per row makes that possible, and one more on every count keeps the optimum: each row adds
-    # exactly 1.
+    # The sparse solver requires a match of every row among stored non-zeros. A spare column of weight 1 for each row
+    # makes that possible, and adding 1 to every count keeps the optimum, as each row adds exactly 1.
     spare = np.arange(n_rows)
     weights = np.concatenate([table.data + 1.0, np.ones(n_rows)])
-    places = (np.concatenate([table.row, spare]), np.concatenate([table.col, n_columns + spare]))
-    graph = sp.coo_array((weights, places), shape=(n_rows, n_columns + n_rows)).tocsr()
+    indices = (np.concatenate([table.row, spare]), np.concatenate([table.col, n_columns + spare]))
+    graph = sp.coo_array((weights, indices), shape=(n_rows, n_columns + n_rows)).tocsr()
     rows, columns = min_weight_full_bipartite_matching(graph, maximize=True)
     real = columns < n_columns
     rows, columns = rows[real], columns[real]
@@ -47,8 +46,8 @@ def best_matching(counts: Contingency) -> tuple[np.ndarray, np.ndarray]:
 def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
     """Give every cluster the name of the class that it matches best, one to one.
 
-    For plots and tables, where the arbitrary numbers of clusters get in the way. The partition stays the
-    same, so no score changes.
+    For plots and tables, in which the numbers of clusters are arbitrary. The partition stays the same, so no score
+    changes.
 
     Parameters
     ----------
@@ -58,10 +57,9 @@ def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_samples,)
-        ``y_pred`` in the words of ``y_true``. Clusters left without a class (there are more clusters than
-        classes, or the class left over shares no sample with them) get names of their own, largest cluster
-        first: the integers after the largest class where classes are numbers (and small enough that the next
-        integer is another number), else ``"unmatched 1"``, ``"unmatched 2"``, ...
+        ``y_pred`` with the names of ``y_true``. Clusters without a class (because there are more clusters than classes,
+        or the remaining class shares no sample with them) get new names, largest cluster first: the integers after the
+        largest class if classes are numbers (below 2^53), else ``"unmatched 1"``, ``"unmatched 2"``, ...
 
     Examples
     --------
@@ -84,7 +82,7 @@ def match_labels(y_true: Any, y_pred: Any) -> np.ndarray:
 
 
 def _new_names(classes: np.ndarray, n_names: int) -> np.ndarray:
-    """Names that no class has, of the classes' own kind where that is numbers."""
+    """Return names that no class has; numbers if the classes are numbers."""
     if classes.dtype.kind in "biuf" and abs(largest := float(classes.max())) < 2**53:
         start = int(np.floor(largest)) + 1
         return np.arange(start, start + n_names, dtype=np.result_type(classes, np.min_scalar_type(start + n_names)))
@@ -93,5 +91,5 @@ def _new_names(classes: np.ndarray, n_names: int) -> np.ndarray:
         number += 1
         if (name := f"unmatched {number}") not in taken:
             names.append(name)
-    # Beside texts they are texts; beside dates or bytes, which text would swallow or refuse, everything is an object.
+    # Strings beside strings; else objects, as numpy would convert dates or bytes to strings, or fail.
     return np.array(names, dtype=str if classes.dtype.kind == "U" else object)

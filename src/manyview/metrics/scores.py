@@ -3,7 +3,7 @@
 Notation: ``N[j, c]`` samples of class ``j`` in cluster ``c``, ``n`` samples, ``M = n (n - 1) / 2`` pairs of
 samples, ``T`` of them in the same class, ``H`` in the same cluster, ``I`` in both.
 
-Conventions where a formula says 0/0: no pair in a cluster (``H = 0``) makes precision 1, no pair in a class
+Conventions where a formula is 0/0: no pair in a cluster (``H = 0``) makes precision 1, no pair in a class
 (``T = 0``) makes recall 1; NMI is 1 when both partitions are one single group and 0 when exactly one of them
 is; ARI is 1 when both partitions are trivial in the same way.
 """
@@ -20,10 +20,10 @@ from manyview.metrics.matching import best_matching
 from manyview.metrics.table import Contingency, contingency
 
 SCORES = ("acc", "nmi", "purity", "precision", "recall", "f_score", "ari")
-"""The names of the seven scores, in the order in which they are always printed."""
+"""Names of the seven scores, in the order of printing."""
 
 SCORE_TITLES = dict(zip(SCORES, ("ACC", "NMI", "Purity", "Precision", "Recall", "F-score", "ARI"), strict=True))
-"""What tables and figures call them."""
+"""Titles of the scores in tables and figures."""
 
 _AVERAGES: dict[str, Callable[[float, float], float]] = {
     "arithmetic": lambda a, b: (a + b) / 2,
@@ -34,7 +34,7 @@ _AVERAGES: dict[str, Callable[[float, float], float]] = {
 
 
 class PairScores(NamedTuple):
-    """Precision, recall and F-score of the pairs of samples that a clustering puts together."""
+    """Precision, recall and F-score of the pairs of samples in the same cluster."""
 
     precision: float
     recall: float
@@ -84,11 +84,11 @@ def clustering_scores(y_true: Any, y_pred: Any, *, nmi_average: str = "arithmeti
 
 
 def accuracy(y_true: Any, y_pred: Any) -> float:
-    """Share of samples in the right group under the best one-to-one map of clusters to classes.
+    """Compute the share of samples in the right class under the best one-to-one map of clusters to classes.
 
-    ``ACC = 1/n  max over one-to-one maps  sum_c N[map(c), c]``. Clusters beyond the number of classes stay
-    without a class, and all their samples count as wrong. With tens of thousands of groups on both sides the
-    matching takes most of the time of all seven scores.
+    ``ACC = 1/n  max over one-to-one maps  sum_c N[map(c), c]``. The samples of clusters
+    without a class count as wrong. With tens of thousands of groups on both sides the matching takes most of the time
+    of all seven scores.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def accuracy(y_true: Any, y_pred: Any) -> float:
 
 
 def purity(y_true: Any, y_pred: Any) -> float:
-    """Share of samples that belong to the commonest class of their cluster.
+    """Compute the share of samples that belong to the most frequent class of their cluster.
 
     ``purity = 1/n  sum_c max_j N[j, c]``. Never below the accuracy, and 1 when every sample is a cluster.
 
@@ -128,7 +128,7 @@ def purity(y_true: Any, y_pred: Any) -> float:
 
 
 def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmetic") -> float:
-    """Mutual information of classes and clusters, divided by a mean of their entropies.
+    """Compute the mutual information of classes and clusters, divided by a mean of their entropies.
 
     Parameters
     ----------
@@ -140,15 +140,14 @@ def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmet
     Returns
     -------
     float
-        Between 0 and 1. Two partitions with one single group each score 1; exactly one such partition scores
-        0.
+        Between 0 and 1. If both partitions have a single group, 1; if exactly one has, 0.
     """
     _check_average(average, "average")
     return _normalized_mutual_info(contingency(y_true, y_pred), average)
 
 
 def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
-    """Judge the clustering by pairs: those it puts together against those that belong together.
+    """Compute precision, recall and F-score of the pairs of samples in the same cluster.
 
     ``precision = I / H``, ``recall = I / T``, ``f_score = 2 I / (H + T)``, their harmonic mean.
 
@@ -160,7 +159,7 @@ def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
     Returns
     -------
     PairScores
-        ``precision`` is 1 if no pair is put together, ``recall`` is 1 if no pair belongs together.
+        ``precision`` is 1 if no pair is in the same cluster, ``recall`` is 1 if no pair is in the same class.
 
     Examples
     --------
@@ -172,7 +171,7 @@ def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
 
 
 def adjusted_rand(y_true: Any, y_pred: Any) -> float:
-    """Rand index, corrected for chance (Hubert and Arabie).
+    """Compute the Rand index, corrected for chance (Hubert and Arabie).
 
     ``ARI = (I - T H / M) / ((T + H) / 2 - T H / M)``, and 1 when both partitions are trivial in the same way.
 
@@ -184,7 +183,7 @@ def adjusted_rand(y_true: Any, y_pred: Any) -> float:
     Returns
     -------
     float
-        At most 1; 0 is what chance gives.
+        At most 1; 0 on average for random clusterings.
     """
     return _adjusted_rand(contingency(y_true, y_pred))
 
@@ -216,17 +215,17 @@ def _normalized_mutual_info(counts: Contingency, average: str) -> float:
         np.log(n) - counts.class_sizes @ log_class / n,
         np.log(n) - counts.cluster_sizes @ log_cluster / n,
     )
-    # rounding can leave a negative, or a ratio a hair above 1
+    # rounding can give a ratio slightly below 0 or above 1
     return float(np.clip(information / _AVERAGES[average](*entropies), 0.0, 1.0))
 
 
 def _n_pairs(sizes: np.ndarray) -> int:
-    """Pairs within groups of these sizes, as a Python int: products of two such numbers leave 64 bits."""
+    """Return the pairs within groups of these sizes, as a Python int: products of two of them overflow 64 bits."""
     return int((sizes.astype(np.int64) * (sizes - 1) // 2).sum())
 
 
 def _pair_counts(counts: Contingency) -> tuple[int, int, int]:
-    """``I``, ``H``, ``T`` of the module's notation."""
+    """Return ``I``, ``H``, ``T`` of the module's notation."""
     return _n_pairs(counts.table.data), _n_pairs(counts.cluster_sizes), _n_pairs(counts.class_sizes)
 
 
@@ -242,7 +241,7 @@ def _pair_scores(counts: Contingency) -> PairScores:
 def _adjusted_rand(counts: Contingency) -> float:
     both, clustered, classed = _pair_counts(counts)
     n_pairs = counts.n_samples * (counts.n_samples - 1) // 2
-    # both sides of the fraction times 2 M, so that everything up to the last division is exact
+    # numerator and denominator times 2 M, so that everything up to the division is exact
     product = classed * clustered
     span = (classed + clustered) * n_pairs - 2 * product
     return 2 * (both * n_pairs - product) / span if span else 1.0

@@ -1,4 +1,4 @@
-"""The contingency table of two labellings: the one thing that every score is computed from."""
+"""Contingency table of two labellings, which every score is computed from."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True, eq=False)
 class Contingency:
-    """How many samples of each class fell into each cluster.
+    """Number of samples of each class in each cluster.
 
     Attributes
     ----------
     table : scipy.sparse.csr_array of int64, shape (n_classes, n_clusters)
         Counts; only pairs that occur are stored.
     classes : ndarray of shape (n_classes,)
-        What the rows are called: the distinct values of ``y_true``.
+        Names of the rows: the distinct values of ``y_true``.
     clusters : ndarray of shape (n_clusters,)
-        What the columns are called: the distinct values of ``y_pred``.
+        Names of the columns: the distinct values of ``y_pred``.
     class_codes, cluster_codes : ndarray of int, shape (n_samples,)
         Row and column of each sample.
     """
@@ -53,14 +53,14 @@ def contingency(y_true: Any, y_pred: Any) -> Contingency:
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; any hashable values (numbers, strings, a mixture). The two may be of different
-        kinds and have different numbers of values. Missing values (NaN, ``None``) are an error.
+        Classes and clusters; any hashable values (numbers, strings, a mixture). The two may have different types and
+        different numbers of values. Missing values (NaN, ``None``) are an error.
 
     Returns
     -------
     Contingency
-        With a sparse table, classes in rows and clusters in columns, each in sorted order where the values
-        can be sorted and in order of appearance where not.
+        With a sparse table, classes in rows and clusters in columns, sorted if the values can be sorted, else in order
+        of appearance.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def contingency(y_true: Any, y_pred: Any) -> Contingency:
 
 
 def _as_labels(labels: Any, name: str) -> np.ndarray:
-    """A 1-D array of labels without missing values."""
+    """Return a 1-D array of labels; raise an error if labels are missing."""
     if isinstance(labels, list | tuple) and _is_mixture(labels):
         # numpy would turn [1, "1"] into two equal strings and so merge two different labels
         array = np.empty(len(labels), dtype=object)
@@ -137,7 +137,7 @@ def _missing(array: np.ndarray) -> np.ndarray:
 
 
 def _is_missing(label: Any) -> bool:
-    # NaN and NaT differ from themselves; pandas' NA refuses to say whether it does
+    # NaN and NaT differ from themselves; comparing pandas' NA raises an error
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
@@ -145,7 +145,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _encode(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct labels, and the position of each label among them."""
+    """Return the distinct labels, and the index of each label among them."""
     if labels.dtype.kind != "O":
         values, codes = np.unique(labels, return_inverse=True)
         return values, codes
@@ -166,7 +166,7 @@ def _encode(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def known_codes(labels: Any) -> np.ndarray | None:
-    """Return classes as numbers in the order of their names, -1 for samples without; None if there are none at all.
+    """Return classes as numbers in the order of their names, -1 for samples without one; None if there are none.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def known_codes(labels: Any) -> np.ndarray | None:
 
 
 def in_blocks(labels: np.ndarray) -> bool:
-    """Whether every class is one block of rows: a file that is sorted by class, in whatever order of the classes.
+    """Return whether every class is one block of rows, as in a file sorted by class, in any order of the classes.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import PlotError
-from manyview.graphs.picture import binned, places, strongest_group
+from manyview.graphs.components import binned, places, strongest_group
 from manyview.plot._shared import axes_or_new, clusters, fitted_attribute, matplotlib_module
 
 if TYPE_CHECKING:

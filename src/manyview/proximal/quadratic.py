@@ -1,7 +1,7 @@
 """Quadratic programmes on the simplex, solved exactly: a small one, and many that share their matrix.
 
-Active-set methods need about as many steps as there are positive coefficients, however badly conditioned the matrix is,
-where a gradient method needs the more steps the worse it is.
+Active-set methods need about as many steps as there are positive coefficients, for any condition of the matrix; the
+number of steps of gradient methods grows with its condition number.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _ROUNDING = 1e-13
 
 
 def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    """``argmin_x xᵀAx - 2xᵀs  subject to  x >= 0, Σx = 1`` for a small positive semi-definite A, by active sets.
+    """Solve ``argmin_x xᵀAx - 2xᵀs  subject to  x >= 0, Σx = 1`` for a small positive semi-definite A by active sets.
 
-    Where A is flat the minimum is not unique: of two equal views, say. There, ``x`` keeps to equal shares, as with a
-    vanishing ridge.
+    If A is singular, as for two equal views, the minimum may not be unique. Then x is nearest to equal shares, as with
+    a vanishing ridge.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (V,)
-        x, exact but for rounding, with exact zeros.
+        x, exact up to rounding, with exact zeros.
 
     Examples
     --------
@@ -42,11 +42,11 @@ def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
     size = len(linear)
     rounding = _ROUNDING * max(float(np.abs(matrix).max()), float(np.abs(linear).max()), 1e-300)
     x, free = np.full(size, 1 / size), np.ones(size, dtype=bool)
-    for _ in range(20 * size):  # far more than it takes: the objective falls, so no set of free entries comes twice
+    for _ in range(20 * size):  # far more than needed: the objective decreases, so no set of free entries recurs
         step = np.zeros(size)
         step[free] = _free_minimum(matrix[np.ix_(free, free)], linear[free], rounding) - x[free]
         blocked = free & (x + step <= 0)
-        if blocked.any():  # as far as the first entry that becomes zero
+        if blocked.any():  # move until the first entry becomes zero
             reach = np.divide(x, -step, out=np.full(size, np.inf), where=blocked)
             first = int(np.argmin(reach))
             x = x + reach[first] * step
@@ -63,14 +63,14 @@ def simplex_qp(matrix: np.ndarray, linear: np.ndarray) -> np.ndarray:
 
 
 def _free_minimum(matrix: np.ndarray, linear: np.ndarray, rounding: float) -> np.ndarray:
-    """``argmin_x xᵀAx - 2xᵀs  subject to  Σx = 1``; where there is none, a point far out on the way down."""
+    """Return ``argmin_x xᵀAx - 2xᵀs  subject to  Σx = 1``; if it is unbounded, a point far along the descent."""
     even = np.full(len(linear), 1 / len(linear))
     # In coordinates around equal shares, without the direction in which the sum changes.
     downhill = linear - matrix @ even
     centred = matrix - matrix.mean(axis=0)
     curvature, directions = scipy.linalg.eigh(centred - centred.mean(axis=1, keepdims=True))
     slope = directions.T @ (downhill - downhill.mean())
-    slope[np.abs(slope) <= rounding] = 0.0  # flat: stay
+    slope[np.abs(slope) <= rounding] = 0.0  # flat direction: no step
     return even + directions @ (slope / np.maximum(curvature, rounding))
 
 
@@ -86,12 +86,12 @@ def simplex_qp_rows(
     values: np.ndarray,
     gaps: np.ndarray,
 ) -> int:
-    """``argmin_z zᵀGz - 2bᵀz`` on the simplex for every row b of ``targets``, by the active-set method.
+    """Solve ``argmin_z zᵀGz - 2bᵀz`` on the simplex for every row b of ``targets`` by the active-set method.
 
     On entry, ``out`` holds the minima without ``z >= 0``; one that has no negative entry is the solution. Otherwise
     the search starts from the best corner. In each step the entry with the steepest descent joins the support, then z
-    moves towards the minimum on the support, and entries that would become negative leave it. The value falls in every
-    step, so no support comes twice. ``gaps`` gets ``(gᵀz - min_j g_j)/scale`` with the gradient g, ``values`` the
+    moves towards the minimum on the support, and entries that would become negative leave it. The value decreases in
+    every step, so no support recurs. ``gaps`` gets ``(gᵀz - min_j g_j)/scale`` with the gradient g, ``values`` the
     minima. Returns the largest number of steps of a row.
     """
     n, m = targets.shape
@@ -129,7 +129,7 @@ def simplex_qp_rows(
                 inner += gradient[support[p]] * z[support[p]]
                 now -= b[support[p]] * z[support[p]]
             now += inner
-            stuck = z[entering] == 0 and now >= value  # rounding is all that is left
+            stuck = z[entering] == 0 and now >= value  # no progress beyond rounding
             entering = int(np.argmin(gradient))
             gaps[i] = 2 * max(inner - gradient[entering], 0.0) / scales[i]
             if inside or gaps[i] <= tol or stuck or z[entering] > 0:
@@ -152,7 +152,7 @@ def _factorize(
     factor: np.ndarray,
     forward: np.ndarray,
 ) -> None:
-    """Rows ``first`` to ``size - 1`` of L with ``LLᵀ = G`` on the support, and of ``L⁻¹[b, 1]``."""
+    """Compute rows ``first`` to ``size - 1`` of L with ``LLᵀ = G`` on the support, and of ``L⁻¹[b, 1]``."""
     for p in range(first, size):
         pivot = gram[support[p], support[p]]
         forward[p, 0], forward[p, 1] = b[support[p]], 1.0
@@ -165,7 +165,7 @@ def _factorize(
             pivot -= entry * entry
             forward[p, 0] -= entry * forward[q, 0]
             forward[p, 1] -= entry * forward[q, 1]
-        factor[p, p] = np.sqrt(max(pivot, ridge))  # below the ridge is rounding: G - αI has no negative eigenvalue
+        factor[p, p] = np.sqrt(max(pivot, ridge))  # less is rounding: G - αI has no negative eigenvalue
         forward[p] /= factor[p, p]
 
 
@@ -181,7 +181,7 @@ def _descend(
     trial: np.ndarray,
     z: np.ndarray,
 ) -> int:
-    """Move z to the minimum on the support, ``G⁻¹(b + ν1)``, thinning it out on the way; returns its new size."""
+    """Move z to the minimum on the support, ``G⁻¹(b + ν1)``, removing entries that reach 0; return its new size."""
     while True:
         inner, ones = 0.0, 0.0
         for p in range(size):

@@ -8,7 +8,7 @@ from manyview._utils.compiled import njit
 
 
 def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
-    """``argmin_z ½(z - x)² + threshold·|z|``, elementwise.
+    """Return ``argmin_z ½(z - x)² + threshold·|z|``, elementwise.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
 
 
 def prox_lp(x: np.ndarray, threshold: float | np.ndarray, p: float, *, sweeps: int | None = None) -> np.ndarray:
-    """``argmin_z ½(z - x)² + threshold·|z|^p`` for ``0 < p <= 1``, elementwise (generalised soft threshold).
+    """Return ``argmin_z ½(z - x)² + threshold·|z|^p`` for ``0 < p <= 1``, elementwise (generalised soft threshold).
 
-    Below ``t₀ + λp·t₀^(p-1)`` with ``t₀ = (2λ(1-p))^(1/(2-p))`` zero wins. Above it the answer is the larger root of
+    Below ``t₀ + λp·t₀^(p-1)`` with ``t₀ = (2λ(1-p))^(1/(2-p))`` the minimum is at 0. Above it, at the larger root of
     ``t - |x| + λp·t^(p-1) = 0``.
 
     Parameters
@@ -52,7 +52,7 @@ def prox_lp(x: np.ndarray, threshold: float | np.ndarray, p: float, *, sweeps: i
         return soft_threshold(x, threshold)
     magnitude, lam = np.broadcast_arrays(np.abs(x).astype(np.float64), np.asarray(threshold, dtype=np.float64))
     t0 = (2 * lam * (1 - p)) ** (1 / (2 - p))
-    with np.errstate(divide="ignore", invalid="ignore"):  # λ = 0 gives 0·inf; nothing is shrunk then
+    with np.errstate(divide="ignore", invalid="ignore"):  # λ = 0 gives 0·inf, but then nothing is shrunk
         cut = np.where(lam > 0, t0 + lam * p * t0 ** (p - 1), 0.0)
     alive = magnitude > cut
     y, lam = magnitude[alive], lam[alive]
@@ -73,10 +73,10 @@ def prox_lp(x: np.ndarray, threshold: float | np.ndarray, p: float, *, sweeps: i
 
 @njit(nogil=True, cache=True)
 def squared_l12_thresholds(e: np.ndarray, weight: float) -> np.ndarray:
-    """Per column of ``e``, the θ of :func:`prox_squared_l12`: the root of ``θ = weight·Σ(|e| - θ)₊``.
+    """Return, per column of ``e``, the θ of :func:`prox_squared_l12`: the root of ``θ = weight·Σ(|e| - θ)₊``.
 
     Newton's method on a convex, piecewise linear function: θ rises from 0 and the set of entries above it shrinks,
-    so it ends, exactly, when no set changes. All columns go through the rows together, as the memory lies.
+    until no set changes; then θ is exact. All columns are handled together, row by row, as in memory.
     """
     n, m = e.shape
     theta = np.zeros(m)
@@ -101,10 +101,10 @@ def squared_l12_thresholds(e: np.ndarray, weight: float) -> np.ndarray:
 
 
 def prox_squared_l12(e: np.ndarray, weight: float) -> np.ndarray:
-    """``argmin_X |X - E|²_F + weight·Σ_j (Σ_i |X_ij|)²``, column by column (note: no ½).
+    """Return ``argmin_X |X - E|²_F + weight·Σ_j (Σ_i |X_ij|)²``, column by column (note: no ½).
 
-    Every column is soft-thresholded at its own level (the exclusive lasso). On a row-stochastic matrix it evens out
-    how much each column, an anchor, is used.
+    Every column is soft-thresholded at its own level (the exclusive lasso). On a row-stochastic matrix it evens
+    out the sums of the columns, that is the use of the anchors.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def prox_squared_l12(e: np.ndarray, weight: float) -> np.ndarray:
 
 
 def prox_l21(w: np.ndarray, threshold: float) -> np.ndarray:
-    """``argmin_E ½|E - W|²_F + threshold·Σ_j |E_:j|₂``: columns are shortened, short ones vanish.
+    """Return ``argmin_E ½|E - W|²_F + threshold·Σ_j |E_:j|₂``: columns are shortened, short ones become 0.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ def project_row(y: np.ndarray, total: float, out: np.ndarray) -> None:
     """Write ``argmin_x ½|x - y|²  subject to  x >= 0, Σx = total`` to ``out`` (which may be ``y`` itself).
 
     The solution is ``(y - θ)₊``. Starting from all entries, θ is set so that the active ones sum to the total, and
-    those at or below θ are dropped; θ only grows, so this ends after a few passes with the exact θ.
+    those at or below θ are removed; θ only grows, so this ends after a few passes with the exact θ.
     """
     n = y.size
     if n == 0:
         return
-    top = y[0]  # work relative to the largest entry: the projection ignores a common shift, rounding does not
+    top = y[0]  # a common shift does not change the projection; this one limits rounding
     for j in range(n):
         top = max(top, y[j])
     active = np.empty(n)
@@ -80,7 +80,7 @@ def project_simplex(y: np.ndarray, total: float = 1.0) -> np.ndarray:
 
 
 def project_simplex_sparse(graph: sp.csr_array | sp.csc_array, total: float = 1.0) -> sp.csr_array | sp.csc_array:
-    """Project the stored entries of each row (CSR) or column (CSC) onto the simplex; the others stay absent.
+    """Project the stored entries of each row (CSR) or column (CSC) onto the simplex; other entries stay absent.
 
     That is ``argmin ½|x - y|²  subject to  x >= 0, Σx = total, x = 0 outside the pattern``. An empty row or column
     stays empty. The pattern is kept, so entries that became zero are stored zeros.

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import SCALERS, can_weights
-from manyview.graphs.bipartite import list_graph
+from manyview.graphs.components import binned, places
 from manyview.graphs.neighbours import nearest_rows
-from manyview.graphs.picture import binned, places
+from manyview.graphs.similarity import list_graph
 from manyview.metrics import adjusted_rand
 from manyview.views import Array, Views, check_views
 from manyview.views.joins import spread

@@ -1,1 +1,1 @@
-"""Solvers: state, one update per block of variables, run. They know nothing of estimators."""
+"""Solvers, one file per method: state, one update per block of variables, ``run``. They do not import estimators."""

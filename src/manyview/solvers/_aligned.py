@@ -1,4 +1,4 @@
-"""Several sparse graphs on one pattern, so that sums over views and over entries are plain array operations."""
+"""Sparse graphs of several views on one sparsity pattern, so that sums over views are array operations."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class AlignedGraphs:
 
     @property
     def rows(self) -> np.ndarray:
-        """The row of every entry."""
+        """Row of every entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def graph(self, data: np.ndarray) -> sp.csr_array:
-        """A graph with this pattern and the given entries."""
+        """Return a graph with this pattern and the given entries."""
         n = len(self.indptr) - 1
         return sp.csr_array((data, self.indices, self.indptr), shape=(n, n))
 
     def read(self, graph: sp.csr_array) -> np.ndarray:
-        """The entries of a graph in the order of this pattern; it must not have others."""
+        """Return the entries of a graph in the order of this pattern; it must not have others."""
         data = np.zeros(len(self.indices))
         data[np.searchsorted(self._keys(), entry_keys(graph))] = graph.data
         return data
@@ -41,16 +41,16 @@ class AlignedGraphs:
 
 
 def entry_keys(graph: sp.csr_array) -> np.ndarray:
-    """A number for every stored entry, ascending in CSR order: row times n plus column."""
+    """Return a key of every stored entry, ascending in CSR order: row times n plus column."""
     return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)) * np.int64(graph.shape[1]) + graph.indices
 
 
 def align_graphs(graphs: Sequence[sp.csr_array], pattern: sp.csr_array | None = None) -> AlignedGraphs:
-    """Bring graphs to the pattern of all their entries together, and of those that ``pattern`` stores besides."""
+    """Align graphs on the union of their patterns and of ``pattern``."""
     union = sp.csr_array(graphs[0].shape, dtype=bool)
     for graph in (*graphs, *(() if pattern is None else (pattern,))):
         stored = sp.csr_array((np.ones(graph.nnz, dtype=bool), graph.indices, graph.indptr), shape=graph.shape)
-        union = sp.csr_array(union + stored)  # for booleans, that is "or"
+        union = sp.csr_array(union + stored)  # the logical or of booleans
     union.sort_indices()
     keys = entry_keys(union)
     values = np.zeros((len(graphs), len(keys)))

@@ -1,7 +1,7 @@
-"""Fused row kernels of the published solver: one pass over memory per step, no temporary arrays.
+"""Compiled row kernels of the published solver: one pass over memory per step, no temporary arrays.
 
-Arguments carry the letters of the table in :mod:`manyview.solvers.published`; all arrays are one view's, restricted to
-some rows (or, for the evenness step, columns).
+Arguments have the letters of the table in :mod:`manyview.solvers.published`; all arrays are of one view, restricted to
+some rows (columns in the evenness step).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def step_errors(B: np.ndarray, C: np.ndarray, Y1: np.ndarray, mu: float, thresho
 
 @njit(nogil=True, cache=True)
 def step_multiplier(Y: np.ndarray, penalty: float, left: np.ndarray, right: np.ndarray) -> float:
-    """``Y += penalty·(left - right)``; return ``max|left - right|``."""
+    """Add ``penalty·(left - right)`` to Y; return ``max|left - right|``."""
     largest = 0.0
     for i in range(Y.shape[0]):
         for j in range(Y.shape[1]):
@@ -81,7 +81,7 @@ def step_multiplier(Y: np.ndarray, penalty: float, left: np.ndarray, right: np.n
 
 @njit(nogil=True, cache=True)
 def step_noise_multiplier(Y1: np.ndarray, mu: float, B: np.ndarray, C: np.ndarray, E: np.ndarray) -> float:
-    """``Y1 += μ·(B - C - E)``; return ``max|B - C - E|``."""
+    """Add ``μ·(B - C - E)`` to Y1; return ``max|B - C - E|``."""
     largest = 0.0
     for i in range(Y1.shape[0]):
         for j in range(Y1.shape[1]):

@@ -1,4 +1,4 @@
-"""One embedding for several graphs, with weights that nobody has to choose (Nie, Li and Li, 2016).
+"""Common embedding of several graphs with automatic view weights (Nie, Li and Li, 2016, "AMGL").
 
 ``min_F Σ_v √tr(FᵀL_v F)  s.t.  FᵀF = I``
 
@@ -13,9 +13,9 @@ t_v         ``tr(FᵀL_v F)``: how badly F fits view v
 α_v         weight of view v, ``1/(2√t_v)``
 ==========  =========================================================================================
 
-A sample without edges has a zero row in N_v and, as ``L_ii = 1``, no part in F. If a graph has K components or more,
-some F has ``t_v = 0``; the root is steepest there, so the objective is drawn to it, whatever the other views say. A
-floor under t_v keeps α_v finite.
+A sample without edges has a zero row in N_v and, as ``L_ii = 1``, a zero row in F. If a graph has K components or more,
+some F has ``t_v = 0``. The slope of the root is infinite there, so the objective favours such an F, whatever the other
+views are. A floor under t_v keeps α_v finite.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ import scipy.sparse as sp
 from manyview.graphs import largest_eigenvectors_by_part, normalize_graph, symmetrize
 from manyview.solvers._weights import root_weights, roots, shares
 
-# Floor under t_v, per column of F. Eigenvalues of L_v this small are zero but for rounding.
+# Floor under t_v, per column of F. Eigenvalues of L_v this small are zero up to rounding.
 _FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
-    ``vectors`` is F, ``traces`` are t and ``weights`` are α at the end. ``gap`` is the distance between the last
-    eigenvalue that F contains and the first that it does not, for weights that sum to 1; where it is 0, F is one of
-    many. ``objective`` and ``weight_history`` (α) have one entry per pass.
+    ``vectors`` is F, ``traces`` are t and ``weights`` are α at the end. ``gap`` is the difference between the K-th
+    and the next eigenvalue, for weights that sum to 1; if it is 0, F is not unique. ``objective`` and
+    ``weight_history`` (α) have one entry per pass.
     """
 
     vectors: np.ndarray
@@ -51,14 +51,14 @@ class Embedding:
 
     @property
     def n_iter(self) -> int:
-        """Passes made."""
+        """Number of passes."""
         return len(self.objective)
 
 
 def embed(
     normalized: Sequence[sp.csr_array], weights: np.ndarray, n_clusters: int, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
-    """F-step: ``argmin_F tr(Fᵀ(Σ_v α_v L_v)F)  s.t.  FᵀF = I``, and the gap behind the last eigenvalue.
+    """F-step: ``argmin_F tr(Fᵀ(Σ_v α_v L_v)F)  s.t.  FᵀF = I``; also the gap after the K-th eigenvalue.
 
     These are the largest eigenvectors of ``Σ_v α_v N_v``, as the identities in L_v only shift the spectrum.
     """
@@ -70,7 +70,7 @@ def embed(
 
 
 def traces(normalized: Sequence[sp.csr_array], vectors: np.ndarray) -> np.ndarray:
-    """``t_v = tr(FᵀL_v F)``, which is ``|F|² - tr(FᵀN_v F)``."""
+    """Return ``t_v = tr(FᵀL_v F)``, which is ``|F|² - tr(FᵀN_v F)``."""
     total = np.vdot(vectors, vectors)
     return np.array([max(total - np.vdot(vectors, graph @ vectors), 0.0) for graph in normalized])
 
@@ -83,7 +83,7 @@ def run(
     tol: float = 1e-8,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> Embedding:
-    """Alternate the steps for F and α until the objective stands still.
+    """Alternate the steps for F and α until the objective converges.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def run(
     n_clusters : int
         K.
     max_iter : int, default=100
-        Passes at most.
+        Maximum number of passes.
     tol : float, default=1e-8
-        Stop when the objective changes by less, relatively.
+        Stop when the relative change of the objective is below this.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
     """
-    # Scaling the rows before the columns rounds (i, j) and (j, i) differently.
+    # Scaling rows first rounds (i, j) and (j, i) differently, hence symmetrize.
     normalized = [symmetrize(normalize_graph(graph)) for graph in graphs]
     floor = _FLOOR * n_clusters
     weights = np.full(len(graphs), 1 / len(graphs))

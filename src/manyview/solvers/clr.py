@@ -1,4 +1,4 @@
-"""A graph with exactly K components, close to a given one (Nie et al., 2016).
+"""Graph with exactly K components close to a given one (Nie et al., 2016, "CLR").
 
 ``min_{S,F} |S - A|²_F + 2λ·tr(FᵀL_S F)  s.t.  S >= 0, S1 = 1, FᵀF = I``
 
@@ -9,11 +9,11 @@ A           the given graph, n x n; entries that are not stored stay absent from
 S           the learned graph
 L_S         Laplacian of (S + Sᵀ)/2
 F           embedding, n x K: the smallest eigenvectors of L_S
-λ           price of a graph that is not in K pieces, raised until it is and lowered when it is in more
+λ           penalty weight, raised until S has K components and lowered when it has more
 ==========  =========================================================================================
 
-Because ``2·tr(FᵀL_S F) = Σ_ij |f_i - f_j|² s_ij``, the step for S is a projection row by row. Several methods share
-this solver: they differ in A, and in what they do between two runs of it.
+Because ``2·tr(FᵀL_S F) = Σ_ij |f_i - f_j|² s_ij``, the step for S is a projection row by row. MLAN, MVGL and SwMC use
+this solver with their own A.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from manyview.graphs import graph_component_labels, laplacian_eigenvectors, symmetrize
 from manyview.graphs.laplacian import edge_costs
-from manyview.graphs.weight_search import WeightSearch
+from manyview.graphs.structured import WeightSearch
 from manyview.proximal import project_simplex_sparse
 
 Retarget = Callable[[sp.csr_array], np.ndarray]
@@ -35,7 +35,7 @@ OnPass = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class LearnedGraph:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
     ``graph`` is S with the pattern of A, ``n_components`` counts its components, ``embedding`` is F and ``weight`` is
     λ at the end. ``objective``, ``weights`` and ``components`` have one entry per pass.
@@ -51,12 +51,12 @@ class LearnedGraph:
 
     @property
     def n_iter(self) -> int:
-        """Passes made."""
+        """Number of passes."""
         return len(self.weights)
 
     @property
     def history(self) -> dict[str, np.ndarray]:
-        """What the estimators hand out, one entry per pass."""
+        """History of the estimators, one entry per pass."""
         return {
             "objective": np.array(self.objective),
             "connectivity_weight": np.array(self.weights),
@@ -77,7 +77,7 @@ def graph_step(target: sp.csr_array, embedding: np.ndarray, weight: float) -> sp
 
 
 def objective(target: sp.csr_array, graph: sp.csr_array, embedding: np.ndarray, weight: float) -> float:
-    """``|S - A|² + λ·Σ_ij |f_i - f_j|² s_ij`` for graphs with the same pattern."""
+    """Return ``|S - A|² + λ·Σ_ij |f_i - f_j|² s_ij`` for graphs with the same pattern."""
     cost = edge_costs(embedding, embedding, graph.indices, graph.indptr)
     return float(np.sum((graph.data - target.data) ** 2) + weight * (cost @ graph.data))
 
@@ -85,7 +85,7 @@ def objective(target: sp.csr_array, graph: sp.csr_array, embedding: np.ndarray, 
 def fit(
     graph: sp.csr_array, n_clusters: int, *, weight: float = 0.1, max_iter: int = 30, on_pass: OnPass | None = None
 ) -> LearnedGraph:
-    """CLR as published: the graph itself, row-stochastic, if it has K components or more, and :func:`run` otherwise."""
+    """Run CLR as published: a graph with K components or more is only made row-stochastic."""
     n_components, _ = graph_component_labels(graph)
     if n_components < n_clusters:
         return run(graph, n_clusters, weight=weight, max_iter=max_iter, on_pass=on_pass)
@@ -116,18 +116,18 @@ def run(
     initial : csr_array of shape (n, n), optional
         The graph whose Laplacian gives the first F; by default A.
     weight : float, default=0.1
-        The first λ.
+        Initial λ.
     max_iter : int, default=30
-        Passes.
+        Maximum number of passes.
     retarget : callable, optional
-        Called with S after each pass, returns new values for A: for methods whose weights depend on S.
+        Called with S after each pass; returns new values of A, for methods whose weights depend on S.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
 
     Returns
     -------
     LearnedGraph
-        The first S with exactly K components. Failing that, the one with the fewest above K, or the last.
+        The first S with exactly K components; otherwise the one with the fewest above K, or the last.
     """
     embedding = embed(target if initial is None else initial, n_clusters)
     search = WeightSearch(weight)
@@ -147,7 +147,7 @@ def run(
             break
         if n_components < n_clusters:
             embedding = embed(graph, n_clusters, embedding)
-        elif spare is None or n_components < spare[0]:  # too far: the same F, with less
+        elif spare is None or n_components < spare[0]:  # too many: keep F and lower λ
             spare = n_components, graph
         search.move(n_components < n_clusters)
         if retarget is not None:

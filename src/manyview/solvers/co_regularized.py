@@ -1,4 +1,4 @@
-"""Spectral embeddings of the views that are pulled together (Kumar, Rai and Daumé, 2011).
+"""Spectral embeddings of the views, co-regularised to agree (Kumar, Rai and Daumé, 2011).
 
 pairwise: ``max_U  Σ_v tr(U_vᵀN_vU_v) + λ·Σ_{v<w} tr(U_vU_vᵀU_wU_wᵀ)``
 
@@ -13,10 +13,10 @@ N_v         normalised kernel of view v, ``D^-½ K_v D^-½``, n x n
 U_v         embedding of view v, n x K
 C           consensus embedding, n x K (U* in the paper)
 λ           weight of the agreement, the same for all views
-W           what U_v is pulled to, side by side: the other views, or C
+W           what U_v should agree with: the U of the other views side by side, or C
 ==========  =========================================================================================
 
-Every step is the exact maximum over one block of variables, so the objective never falls.
+Every step is the exact maximum over one block of variables, so the objective never decreases.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from manyview.graphs import leading_singular_vectors
-from manyview.solvers._spectral_views import agreement, leading_directions
+from manyview.solvers._subspaces import agreement, leading_directions
 
 
 @dataclass(frozen=True)
 class CoRegularized:
-    """What :func:`run` returns: U_v for every view, C (``None`` if pairwise), and the objective after every sweep."""
+    """Result of :func:`run`: U_v for every view, C (``None`` if pairwise), and the objective after every sweep."""
 
     embeddings: list[np.ndarray]
     consensus: np.ndarray | None
@@ -59,7 +59,7 @@ def update_consensus(embeddings: Sequence[np.ndarray]) -> np.ndarray:
 def objective(
     graphs: Sequence[np.ndarray], embeddings: Sequence[np.ndarray], consensus: np.ndarray | None, weight: float
 ) -> float:
-    """What is maximised: pairwise without a consensus, centroid with one."""
+    """Return the objective: pairwise without a consensus, centroid with one."""
     within = sum(float(np.sum(u * (graph @ u))) for graph, u in zip(graphs, embeddings, strict=True))
     pairs = combinations(embeddings, 2) if consensus is None else ((u, consensus) for u in embeddings)
     return within + weight * sum(agreement(u, w) for u, w in pairs)
@@ -75,7 +75,7 @@ def run(
     tol: float = 1e-6,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> CoRegularized:
-    """Embed every view by itself, then update one block after the other until the objective stands still.
+    """Embed every view by itself, then update one block after the other until the objective converges.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ def run(
     weight : float, default=0.5
         λ.
     max_iter : int, default=30
-        Sweeps at most.
+        Maximum number of sweeps.
     tol : float, default=1e-6
-        Stop when a sweep has changed the objective by no more than this share.
+        Stop when the relative change of the objective is at most this.
     on_pass : callable, optional
         Called after each sweep with its number and the objective.
     """

@@ -1,8 +1,8 @@
-"""Spectral embeddings of the views that teach each other (Kumar and Daumé, 2011).
+"""Spectral embeddings of the views by co-training (Kumar and Daumé, 2011).
 
 Every view's kernel is projected on the leading eigenspaces of the *other* views and gets new eigenvectors; repeat. No
-objective is optimised: it is a scheme of T sweeps, in which all views are updated from the embeddings of the sweep
-before, so that the order of the views does not matter.
+objective is optimised: there are T sweeps, in which all views are updated from the embeddings of the previous sweep, so
+that the order of the views does not matter.
 
 ``S_v = (M + Mᵀ)/2``  with  ``M = K_v Σ_{w≠v} U_w U_wᵀ``,  ``U_v`` = leading eigenvectors of ``|D|^-½ S_v |D|^-½``
 
@@ -13,7 +13,7 @@ K_v         kernel of view v, n x n, always the given one
 U_v         embedding of view v, n x K'
 W           the embeddings of the other views side by side, n x r with r = (V - 1)K'
 A           K_v W
-S_v         kernel of view v as the others see it, of rank 2r at most; D = diag(S_v 1)
+S_v         kernel of view v projected on the other views, of rank 2r at most; D = diag(S_v 1)
 ==========  =========================================================================================
 
 ``S_v = (AWᵀ + WAᵀ)/2`` is never formed: its eigenvectors are in the span of A and W.
@@ -27,15 +27,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from manyview.graphs import normalize_graph
-from manyview.solvers._spectral_views import leading_directions, subspace_change
+from manyview.solvers._subspaces import leading_directions, subspace_change
 
-# S_v has negative entries, and its degrees may vanish; they are kept above this share of the largest.
+# S_v has negative entries, and its degrees may vanish: they are at least this share of the largest.
 _DEGREE_FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
 class CoTraining:
-    """What :func:`run` returns: U_v for every view, and the change of the spaces in every sweep, from 0 to 1."""
+    """Result of :func:`run`: U_v for every view, and the change of the spaces in every sweep, from 0 to 1."""
 
     embeddings: list[np.ndarray]
     changes: list[float]
@@ -69,12 +69,12 @@ def run(
     max_iter: int = 5,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> CoTraining:
-    """Embed every view by itself, then let the views teach each other in ``max_iter`` sweeps.
+    """Embed every view by itself, then update all views from each other in ``max_iter`` sweeps.
 
     Parameters
     ----------
     kernels : sequence of ndarray of shape (n, n)
-        K_v of two views at least; symmetric and non-negative.
+        K_v of at least two views; symmetric and non-negative.
     n_vectors : int
         K', at most n.
     max_iter : int, default=5

@@ -1,4 +1,4 @@
-"""Essential tensor learning (Wu, Lin and Zha, 2019): the part of the views' random walks that is low-rank as a tensor.
+"""Essential tensor learning (Wu, Lin and Zha, 2019, "ETLMSC"): low-rank part of the views' random walks.
 
 ``min_{Z,E} |Z|_⊛ + λ·|E|_{2,1}  s.t.  T = Z + E``
 
@@ -10,13 +10,13 @@ Z       (V, n, n)           the essential tensor, low-rank after a Fourier trans
 E       (V, n, n)           errors; whole columns, of all views together, are zero
 Y       (V, n, n)           multiplier of T = Z + E
 μ       scalar              penalty of the same
-λ       scalar              price of errors
+λ       scalar              weight of errors
 ======  ==================  ==============================================================================
 
 ``|Z|_⊛`` is the tensor nuclear norm, divided by the length of the transformed axis; ``|E|_{2,1}`` adds up the lengths
 of the columns, each taken over all views. The penalty is doubled in every pass, as in the authors' program: the
-constraint is met after some 25 passes, but the point that is reached depends on the first penalty and on its growth.
-With ``penalty_growth=1`` it is the minimum of the (convex) problem, after many more.
+constraint is met after about 25 passes, but the result depends on the initial penalty and on its growth. With
+``penalty_growth=1`` it converges to the minimum of the (convex) problem, after many more passes.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ TENSOR_AXES = {"views": 0, "rows": 1, "columns": 2}
 """Which axis of the (views, from, to) tensor is Fourier transformed."""
 
 _LARGEST_PENALTY = 1e11
-# What an entry of a walk is at least, as a share of the largest: with it every sample can be reached from every other.
+# Lower bound on the entries of a walk, as a share of the largest: every sample is reached from every other.
 _SMALLEST_STEP = 1e-12
 _PERRON_STEPS, _PERRON_TOLERANCE = 1000, 1e-13
 
 
 @dataclass
 class State:
-    """All variables, by the letters of the table above; ``before`` is the Z of the pass before."""
+    """All variables, by the letters of the table above; ``before`` is the Z of the previous pass."""
 
     T: np.ndarray
     Z: np.ndarray
@@ -54,10 +54,10 @@ class State:
 
 @dataclass(frozen=True)
 class Essential:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
     ``walk`` is ``Σ_v Z_v``. ``objective`` and ``residual`` have one entry per pass; the residual is the largest entry
-    of ``T - Z - E`` and of what the pass has changed in Z and E.
+    of ``T - Z - E`` and of the changes of Z and E.
     """
 
     walk: np.ndarray
@@ -66,17 +66,17 @@ class Essential:
 
     @property
     def n_iter(self) -> int:
-        """Passes made."""
+        """Number of passes."""
         return len(self.objective)
 
 
 def transition_matrix(kernel: np.ndarray) -> np.ndarray:
-    """``D⁻¹K``: rows of the kernel, which are positive, are divided by their sums."""
+    """Return ``D⁻¹K``: the rows of a positive kernel, divided by their sums."""
     return kernel / kernel.sum(axis=1, keepdims=True)
 
 
 def init_state(transitions: np.ndarray, penalty: float) -> State:
-    """Everything zero; ``transitions`` is kept and not changed."""
+    """Return a state with all variables zero; ``transitions`` is not copied and not changed."""
     Z, E, Y, before = (np.zeros(transitions.shape) for _ in range(4))
     return State(transitions, Z, E, Y, before, mu=penalty)
 
@@ -115,7 +115,7 @@ def update_errors(state: State, error_weight: float, threads: RowThreads) -> tup
 
 
 def update_multiplier(state: State, threads: RowThreads) -> tuple[float, float]:
-    """``Y ← Y + μ·(T - Z - E)``; returns the largest entry of ``T - Z - E`` and the largest change of Z."""
+    """Y-step: ``Y ← Y + μ·(T - Z - E)``; returns the largest entry of ``T - Z - E`` and the largest change of Z."""
 
     def step(rows: slice) -> tuple[float, float]:
         residual = change = 0.0
@@ -145,20 +145,20 @@ def run(
     n_threads: int | None = None,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> Essential:
-    """Alternate the steps until nothing moves by ``tol`` or more and ``T = Z + E`` to the same accuracy.
+    """Alternate the steps until all changes and ``T - Z - E`` are below ``tol``.
 
     Parameters
     ----------
     transitions : ndarray of shape (V, n, n)
         T.
     error_weight : float
-        λ. At 1 and above there are no errors, and Z = T.
+        λ. From 1 on, E = 0 and Z = T.
     tensor_axis : {"rows", "columns", "views"}
-        The axis that is Fourier transformed: where a step of the walk starts, where it ends, or the views.
+        The axis that is Fourier transformed: start of a step of the walk, its end, or the views.
     penalty, penalty_growth : float
-        The first μ, and its factor from pass to pass.
+        Initial μ, and its growth factor per pass.
     max_iter, tol : int, float
-        Passes at most; largest residual.
+        Maximum number of passes; largest residual.
     n_threads : int, optional
         Default: all cores. The result does not depend on it.
     on_pass : callable, optional
@@ -183,10 +183,10 @@ def run(
 
 
 def perron_vector(walk: np.ndarray) -> np.ndarray:
-    """The positive π with ``πᵀP = ρ·πᵀ``, ``Σπ = 1`` and the largest ρ, for a positive P; by power iteration.
+    """Compute the positive π with ``πᵀP = ρ·πᵀ``, ``Σπ = 1`` and the largest ρ, for a positive P; by power iteration.
 
-    If P is stochastic this is its stationary distribution. Should P fall into almost separate parts, π is not well
-    determined; it is positive after any number of steps, which is all that is needed.
+    If P is stochastic, π is its stationary distribution. If P is almost disconnected, π is ill-determined; but it is
+    positive after any number of steps, which is sufficient here.
     """
     share = np.full(len(walk), 1 / len(walk))
     for _ in range(_PERRON_STEPS):
@@ -198,10 +198,10 @@ def perron_vector(walk: np.ndarray) -> np.ndarray:
 
 
 def symmetric_walk(walk: np.ndarray) -> np.ndarray:
-    """``½(Π^½ P Π^-½ + Π^-½ Pᵀ Π^½)`` with ``Π = diag(π)``: its largest eigenvectors show where the walk stays.
+    """Return ``½(Π^½ P Π^-½ + Π^-½ Pᵀ Π^½)`` with ``Π = diag(π)``, whose leading eigenvectors show the clusters.
 
-    P is ``walk`` without negative entries, which Z may have, and with tiny ones where it has none, so that there is a
-    :func:`perron_vector`.
+    P is ``walk`` with negative entries, which Z may have, set to 0 and a tiny number added to all, so that a
+    :func:`perron_vector` exists.
     """
     positive = np.maximum(walk, 0.0)
     positive += _SMALLEST_STEP * positive.max()

@@ -1,4 +1,4 @@
-"""Samples as convex combinations of anchors, and the singular vectors of all coefficients (Kang et al., 2020).
+"""Samples as convex combinations of anchors, embedded by singular vectors (Kang et al., 2020, "LMVSC").
 
 ``min_{Z_v} |X_v - Z_v A_v|²_F + α·|Z_v|²_F  s.t.  Z_v >= 0, Z_v 1 = 1``  for every view, then the leading left
 singular vectors of ``[Z_1, ..., Z_V]/√V``
@@ -9,14 +9,14 @@ letter      meaning
 X_v         view v, n x d_v
 A_v         anchors of view v, m_v x d_v
 Z_v         coefficients, n x m_v; ``z`` is one row
-α           ridge, the price of coefficients that are not spread out
+α           ridge, the weight of the penalty on coefficients
 G           ``A_v A_vᵀ + αI``
 b           ``A_v x`` for a sample x; row x of the problem is ``min_z zᵀGz - 2bᵀz`` on the simplex
 U           left singular vectors, n x K: the leading eigenvectors of ``Σ_v Z_v Z_vᵀ / V``
 ==========  =========================================================================================
 
-The rows of Z sum to 1, so nothing changes when samples and anchors are shifted together; with the mean of the anchors
-at 0, G is far better conditioned. Each row is solved by the active-set method, which ends with the exact solution.
+The rows of Z sum to 1, so a common shift of samples and anchors changes nothing; with the mean of the anchors at 0, G
+is far better conditioned. Each row is solved exactly by an active-set method.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OnPass = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class Representation:
-    """Solved rows of one view: Z, the value of each row's problem, its relative gap, and the largest step count."""
+    """Solution of one view: Z, the objective and the relative gap of each row, and the largest number of steps."""
 
     coefficients: np.ndarray
     values: np.ndarray
@@ -47,7 +47,7 @@ class Representation:
 
 @dataclass(frozen=True)
 class Subspace:
-    """What :func:`run` returns: U, its singular values, all Z_v side by side; per view value, worst gap and steps."""
+    """Result of :func:`run`: U, singular values, all Z_v side by side; objective, largest gap and steps per view."""
 
     embedding: np.ndarray
     singular_values: np.ndarray
@@ -58,7 +58,7 @@ class Subspace:
 
 
 def relative_ridge(anchors: np.ndarray, ridge: float) -> float:
-    """α in units of the mean squared distance of the anchors from their mean; as it is if they are all equal."""
+    """Return α relative to the mean squared distance of the anchors from their mean; unchanged if all are equal."""
     spread = float(np.mean(np.sum((anchors - anchors.mean(axis=0)) ** 2, axis=1)))
     return ridge * spread if spread > 0 else ridge
 
@@ -74,8 +74,8 @@ def represent(
 ) -> Representation:
     """Z-step: ``argmin_Z |X - ZA|² + α·|Z|²  s.t.  Z >= 0, Z1 = 1``, for all rows.
 
-    The gap of a row is ``gᵀz - min_j g_j`` with the gradient g, an upper bound of what is missing to the minimum, here
-    relative to ``|x|² + max_j G_jj`` with the anchors' mean as origin. A row is done when its gap is at most ``tol``.
+    The gap of a row is ``gᵀz - min_j g_j`` with the gradient g, an upper bound on the excess over the minimum, here
+    relative to ``|x|² + max_j G_jj`` with the anchors' mean as origin. A row is solved if its gap is at most ``tol``.
     """
     n, m = view.shape[0], len(anchors)
     origin = anchors.mean(axis=0)
@@ -102,7 +102,7 @@ def represent(
 
 
 def _minimize_on_plane(targets: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """``argmin_z zᵀGz - 2bᵀz  s.t.  1ᵀz = 1``, signs free: ``G⁻¹(b + ν1)``. Often the answer when α is large."""
+    """Return ``argmin_z zᵀGz - 2bᵀz  s.t.  1ᵀz = 1``, ``G⁻¹(b + ν1)``: often non-negative if α is large."""
     free, ones = targets @ inverse, inverse.sum(axis=1)
     return free + (1 - free.sum(axis=1, keepdims=True)) / ones.sum() * ones
 
@@ -110,7 +110,7 @@ def _minimize_on_plane(targets: np.ndarray, inverse: np.ndarray) -> np.ndarray:
 def _products(
     block: np.ndarray | sp.csr_array, centred: np.ndarray, origin: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``b`` and ``|x|²`` of these rows, with the origin moved to the anchors' mean."""
+    """Return ``b`` and ``|x|²`` of these rows, with the anchors' mean as origin."""
     if isinstance(block, np.ndarray):
         shifted = block - origin
         return shifted @ centred.T, np.einsum("ij,ij->i", shifted, shifted)

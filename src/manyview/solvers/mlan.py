@@ -1,4 +1,4 @@
-"""One neighbour graph for all views, learned from weighted distances (Nie, Cai and Li, 2017).
+"""One neighbour graph for all views, learned from weighted distances (Nie, Cai and Li, 2017, "MLAN").
 
 ``min_{S,F} Σ_v √⟨D_v, S⟩ + α·|S|²_F + 2λ·tr(FᵀL_S F)  s.t.  S >= 0, S1 = 1, FᵀF = I``
 
@@ -10,8 +10,8 @@ S           the learned graph, n x n; entries outside the first neighbours stay 
 L_S         Laplacian of (S + Sᵀ)/2
 F           embedding, n x K: the smallest eigenvectors of L_S
 w_v         weights of the views, ``1/(2√⟨D_v, S⟩)``: the slopes of the roots
-α           price of few neighbours, from the distances: with it the first graph has k neighbours
-λ           price of a graph that is not in K pieces, raised until it is and lowered when it is in more
+α           regularisation, from the distances: such that the first graph has k neighbours
+λ           penalty weight, raised until S has K components and lowered when it has more
 ==========  =========================================================================================
 
 For given weights the problem in S is ``min Σ_v w_v·⟨D_v, S⟩ + α·|S|² + λ·Σ_ij |f_i - f_j|² s_ij``. Divided by α it is
@@ -27,9 +27,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import can_weights, graph_component_labels
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.laplacian import edge_costs
 from manyview.graphs.neighbours import nearest_rows, row_blocks
+from manyview.graphs.similarity import list_graph
 from manyview.solvers import clr
 from manyview.solvers._weights import shares
 
@@ -39,9 +39,9 @@ _SMALLEST_COST = 1e-12
 
 @dataclass(frozen=True)
 class SharedGraph:
-    """What :func:`run` returns: S with the pattern of the first graph, its components, w as used last, and history.
+    """Result of :func:`run`: S with the pattern of the first graph, its components, the last w, and history.
 
-    The objective in the history is what the pass has minimised over S: for its own weights, and its own λ.
+    The objective in the history is that which the pass minimised over S, with its weights and its λ.
     """
 
     graph: sp.csr_array
@@ -52,7 +52,7 @@ class SharedGraph:
 
 
 def first_graph(table: np.ndarray | sp.csr_array, n_views: int, n_neighbors: int) -> tuple[sp.csr_array, float]:
-    """The neighbour graph for the mean of the views' squared distances, and α.
+    """Return the neighbour graph of the mean of the views' squared distances, and α.
 
     Row i of the graph solves ``min_s ⟨d_i, s⟩ + γ_i·|s|²`` on the simplex, with γ_i such that k entries are positive.
     α is the mean of the γ_i.
@@ -69,12 +69,12 @@ def first_graph(table: np.ndarray | sp.csr_array, n_views: int, n_neighbors: int
     distances /= n_views
     graph = list_graph(indices[:, :k], can_weights(distances), table.shape[0])
     spread = float(np.mean(k * distances[:, k] - distances[:, :k].sum(axis=1)) / 2)
-    # Without any spread, such as among duplicates, all neighbours are equally far and any α gives the same graph.
+    # Without spread, as among duplicates, all neighbours are equally far and any α gives the same graph.
     return graph, spread if spread > 0 else float(distances.mean()) or 1.0
 
 
 def edge_distances(view: np.ndarray | sp.csr_array, graph: sp.csr_array) -> np.ndarray:
-    """``|x_i - x_j|²`` for every stored entry of ``graph``."""
+    """Return ``|x_i - x_j|²`` for every stored entry of ``graph``."""
     if isinstance(view, np.ndarray):
         dense = np.ascontiguousarray(view, dtype=np.float64)
         return edge_costs(dense, dense, graph.indices, graph.indptr)
@@ -89,7 +89,7 @@ def edge_distances(view: np.ndarray | sp.csr_array, graph: sp.csr_array) -> np.n
 def view_weights(distances: np.ndarray, graph: sp.csr_array) -> np.ndarray:
     """w-step: ``w_v = 1/(2√⟨D_v, S⟩)``, with which ``Σ_v w_v·⟨D_v, S⟩`` is tangent to the sum of roots.
 
-    A view in which all neighbours are alike has no say, whatever its weight; it gets 0.
+    A view in which all neighbours are equal has no influence with any weight; it gets 0.
     """
     equal = distances.sum(axis=1) * (graph.shape[0] / graph.nnz if graph.nnz else 0.0)
     cost = np.maximum(distances @ graph.data, _SMALLEST_COST * equal)
@@ -97,7 +97,7 @@ def view_weights(distances: np.ndarray, graph: sp.csr_array) -> np.ndarray:
 
 
 def objective(distances: np.ndarray, graph: sp.csr_array, embedding: np.ndarray, alpha: float, weight: float) -> float:
-    """The objective above, for given α and λ."""
+    """Return the objective above, for given α and λ."""
     cost = edge_costs(embedding, embedding, graph.indices, graph.indptr)
     roots = np.sqrt(distances @ graph.data).sum()
     return float(roots + alpha * (graph.data @ graph.data) + weight * (cost @ graph.data))
@@ -121,18 +121,18 @@ def run(
     distances : ndarray of shape (V, n_edges)
         :func:`edge_distances` of the views.
     initial, alpha : csr_array of shape (n, n), float
-        What :func:`first_graph` gives. Returned as it is if it has more than K components.
+        Result of :func:`first_graph`. It is returned unchanged if it has more than K components.
     n_clusters : int
         K.
     weighting : {"model", "compound"}
         "model" takes w from the distances themselves, and divides it by its sum, so that weighted distances have the
         scale that α was computed for. In "compound", the authors' program, distances are overwritten by weighted ones
         and the next weights are computed from these; in the end, ``⟨D_v, S⟩`` is 1/4 for every view. In the first pass
-        the program overwrites the distances of the last view only, so the others are a pass behind; so they are here.
+        the program overwrites the distances of the last view only, so the others lag one pass; so they do here.
     weight : float, optional
-        The first λ; by default α.
+        Initial λ; by default α.
     max_iter : int
-        Passes.
+        Maximum number of passes.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
     """
@@ -141,12 +141,12 @@ def run(
         weights = view_weights(distances, initial)
         return SharedGraph(initial, n_components, shares(weights), 0, _history([], [], [], np.empty((0, len(weights)))))
 
-    stored = np.ones(len(distances))  # what the distances of each view have been multiplied by
+    stored = np.ones(len(distances))  # factors by which the distances were overwritten
     used: list[np.ndarray] = []
     constants: list[float] = []
 
     def retarget(graph: sp.csr_array) -> np.ndarray:
-        """-Σ_v w_v·D_v/(2α), with weights from the given S."""
+        """Return ``-Σ_v w_v·D_v/(2α)``, with weights from the given S."""
         if weighting == "model":
             weights = shares(view_weights(distances, graph))
         else:
@@ -159,7 +159,7 @@ def run(
         return target
 
     def restore(value: float, constant: float) -> float:
-        return alpha * (value - constant)  # the common solver has |S - A|² and divides by α
+        return alpha * (value - constant)  # clr minimises |S - A|² and divides by α
 
     def report(n_iter: int, value: float) -> None:
         if on_pass is not None:

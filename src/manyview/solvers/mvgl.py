@@ -1,4 +1,4 @@
-"""A graph with K components per view, then one for all, as a mean with weights per sample (Zhan et al., 2018, "MVGL").
+"""Graphs with K components: one per view, then one for all, weighted per sample (Zhan et al., 2018, "MVGL").
 
 Stage 1, for each view: ``min_{S,F} Σ_ij |f_i - f_j|² s_ij + μ·|S|²_F  s.t.  S >= 0, S1 = 1, FᵀF = I``
 
@@ -12,13 +12,13 @@ A           the graph of all views; a_i is its row i
 S₀          the target of A: row i is Σ_v w_iv s^v_i
 W           weights, n x V; a row sums to 1 and may have negative entries
 F           embedding, n x K: the smallest eigenvectors of the Laplacian of S
-μ           lowered until S is in K pieces; 1/μ is the λ of :mod:`manyview.solvers.clr`
+μ           lowered until S has K components; 1/μ is the λ of :mod:`manyview.solvers.clr`
 R_v         A - S_v
 C_i         V x V Gram matrix of the rows i of R_1, ..., R_V
 ==========  =========================================================================================
 
-Stage 1 divided by μ is CLR with a target of zeros: the data count only through the edges that are allowed and through
-the first F. The step for A is CLR with the target S₀.
+Stage 1 divided by μ is CLR with a target of zeros: the data only determine the allowed edges and the first F. The step
+for A is CLR with the target S₀.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Settings:
 
     n_clusters: int
     negative_weights: bool = True
-    weight: float = 1.0  # the first λ of every A-step
+    weight: float = 1.0  # initial λ of every A-step
     max_inner: int = 30
     ridge: float = 1e-8
     """Added to the diagonal of C_i, as a share of its mean: two views with the same row i make C_i singular."""
@@ -53,10 +53,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class FusedGraph:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
-    ``graph`` is A, ``n_components`` counts its components, ``weights`` is W and ``target`` is S₀, both as they follow
-    from A. The lists have one entry per pass.
+    ``graph`` is A, ``n_components`` counts its components, ``weights`` is W and ``target`` is S₀, both computed from
+    A. The lists have one entry per pass.
     """
 
     graph: sp.csr_array
@@ -90,7 +90,7 @@ def graph_step(
     data = np.where(rows == target.indices, 0.0, target.data)
     whole = sp.csr_array((data, target.indices, target.indptr), shape=target.shape)
     wanted = whole if all_pairs else positive_entries(whole)
-    # Without a price for connections already: nothing is left to do, and if the pieces are too many, nothing can be.
+    # If there are K components or more without a penalty, raising λ would only add components.
     nearest = clr.graph_step(wanted, np.zeros((target.shape[0], 1)), 0.0)
     n_components, _ = graph_component_labels(nearest)
     if n_components >= n_clusters:
@@ -100,7 +100,7 @@ def graph_step(
 
 
 def positive_entries(graph: sp.csr_array) -> sp.csr_array:
-    """The graph without entries that are not positive; a row without any keeps all, for it needs some edge."""
+    """Return the positive entries of the graph; a row without any keeps all its entries, as it needs an edge."""
     rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     positive = graph.data > 0
     kept = positive | ~np.bincount(rows, weights=positive, minlength=graph.shape[0]).astype(bool)[rows]
@@ -109,7 +109,7 @@ def positive_entries(graph: sp.csr_array) -> sp.csr_array:
 
 
 def row_products(graphs: AlignedGraphs, data: np.ndarray) -> np.ndarray:
-    """C, of shape (n, V, V): inner products of the rows of ``R_v = A - S_v``, for an A with the given entries."""
+    """Return C, of shape (n, V, V): inner products of the rows of ``R_v = A - S_v``, for A with the given entries."""
     rows, n, n_views = graphs.rows, len(graphs.indptr) - 1, len(graphs.values)
     apart = data - graphs.values
     products = np.empty((n, n_views, n_views))
@@ -120,7 +120,7 @@ def row_products(graphs: AlignedGraphs, data: np.ndarray) -> np.ndarray:
 
 
 def sample_weights(products: np.ndarray, *, ridge: float = 1e-8, negative: bool = True) -> np.ndarray:
-    """W-step: ``argmin_w wᵀC_i w  s.t.  Σw = 1`` for every i, with ``w >= 0`` besides unless ``negative``.
+    """W-step: ``argmin_w wᵀC_i w  s.t.  Σw = 1`` for every i, and ``w >= 0`` unless ``negative``.
 
     As weights sum to 1, ``a_i - Σ_v w_v s^v_i = Σ_v w_v r^v_i``. The minimiser is proportional to ``C_i⁻¹1``.
     """
@@ -135,7 +135,7 @@ def sample_weights(products: np.ndarray, *, ridge: float = 1e-8, negative: bool 
 
 
 def _nonnegative_weights(products: np.ndarray, max_iter: int = 2000, tol: float = 1e-12) -> np.ndarray:
-    """``argmin_w wᵀC_i w`` on the simplex for every i, by accelerated projected gradients with restarts."""
+    """Solve ``argmin_w wᵀC_i w`` on the simplex for every i by accelerated projected gradients with restarts."""
     step = 1 / np.linalg.norm(products, axis=(1, 2))[:, None]  # not above 1/λ_max
     weights = ahead = np.full(products.shape[:2], 1 / products.shape[1])
     momentum = 1.0
@@ -153,7 +153,7 @@ def _nonnegative_weights(products: np.ndarray, max_iter: int = 2000, tol: float 
 
 
 def mean_graph(graphs: AlignedGraphs, weights: np.ndarray) -> np.ndarray:
-    """Entries of S₀: row i is ``Σ_v w_iv s^v_i``."""
+    """Return the entries of S₀: row i is ``Σ_v w_iv s^v_i``."""
     data = np.zeros(graphs.values.shape[1])
     for values, weight in zip(graphs.values, weights.T, strict=True):
         data += values * weight[graphs.rows]
@@ -169,7 +169,7 @@ def run(
     tol: float = 1e-3,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> FusedGraph:
-    """Stage 2: alternate the steps for A and W until ``J = |A - S₀|²`` stands still, or A cannot get K components.
+    """Stage 2: alternate the steps for A and W until ``J = |A - S₀|²`` converges, or A cannot get K components.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def run(
     all_edges : csr_array of shape (n, n), optional
         Its stored entries are the edges that A may have. By default, the positive entries of S₀.
     max_iter : int, default=30
-        Passes.
+        Maximum number of passes.
     tol : float, default=1e-3
-        Stop once J changes by no more than this share of it.
+        Stop when the relative change of J is at most this.
     on_pass : callable, optional
         Called after each pass with its number and J.
     """
@@ -190,17 +190,17 @@ def run(
     weights = np.full((n, len(graphs)), 1 / len(graphs))
     target = aligned.graph(mean_graph(aligned, weights))
     values: list[float] = []
-    prices: list[float] = []
+    penalties: list[float] = []
     components: list[int] = []
     for _ in range(max_iter):
-        graph, n_components, price = graph_step(
+        graph, n_components, penalty = graph_step(
             target,
             settings.n_clusters,
             all_pairs=all_edges is not None,
             weight=settings.weight,
             max_iter=settings.max_inner,
         )
-        prices.append(price)
+        penalties.append(penalty)
         components.append(n_components)
         fitted = aligned.read(_turned(graph) if settings.column_slip else graph)
         products = row_products(aligned, fitted)
@@ -210,13 +210,13 @@ def run(
         values.append(float(np.sum((fitted - data) ** 2)))
         if on_pass is not None:
             on_pass(len(values), values[-1])
-        if n_components < settings.n_clusters:  # at any price; another pass would only try them all again
+        if n_components < settings.n_clusters:  # for any λ; another pass would repeat the search
             break
         if len(values) > 1 and abs(values[-1] - values[-2]) <= tol * max(values[-2], _SMALLEST_OBJECTIVE):
             break
-    return FusedGraph(graph, n_components, weights, target, values, prices, components)
+    return FusedGraph(graph, n_components, weights, target, values, penalties, components)
 
 
 def _turned(graph: sp.csr_array) -> sp.csr_array:
-    """The transposed graph, in canonical format."""
+    """Return the transposed graph, in canonical format."""
     return sp.csr_array(graph.T)

@@ -1,4 +1,4 @@
-"""Spectral embedding of several sample-anchor graphs with weights for the views (Li et al., 2015).
+"""Spectral embedding of several sample-anchor graphs with view weights (Li et al., 2015, "MVSC").
 
 ``min_{G,a} Σ_v a_v^γ·tr(Gᵀ L_v G)  s.t.  GᵀG = I, a >= 0, Σ_v a_v = 1``
 
@@ -11,7 +11,7 @@ L_v         normalised Laplacian of the graph of samples and anchors, ``I - [[0,
 G           embedding of samples and anchors, ``[G_x; G_u]``, (n + m) x K
 h_v         ``tr(Gᵀ L_v G)``, how badly the embedding fits view v
 a           weights of the views
-γ           above 1; the nearer to 1, the more the best view is preferred
+γ           exponent above 1; the nearer to 1, the more the best view dominates
 ==========  =========================================================================================
 
 No (n + m) x (n + m) matrix is formed: G comes from the singular vectors of an n x m matrix.
@@ -26,18 +26,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import leading_singular_vectors, normalize_bipartite
-from manyview.graphs.bipartite import list_graph
 from manyview.graphs.neighbours import nearest_rows
+from manyview.graphs.similarity import list_graph
 
 OnPass = Callable[[int, float], None]
 
-# A view whose graph falls into K pieces fits perfectly; its weight would be infinite.
+# A view whose graph has K components fits perfectly; its weight would be infinite.
 _LEAST_MISFIT = 1e-12
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """What :func:`run` returns: G_x, G_u, the leading singular values, a, and per pass the objective and a."""
+    """Result of :func:`run`: G_x, G_u, the leading singular values, a; objective and a per pass."""
 
     samples: np.ndarray
     anchors: np.ndarray
@@ -53,20 +53,20 @@ def gaussian_graph(
     n_neighbors: int,
     bandwidth: float | None = None,
 ) -> tuple[sp.csr_array, float]:
-    """Z_v and its bandwidth σ: ``z_ij ~ exp(-|x_i - u_j|²/(2σ²))`` on the k nearest anchors, rows summing to 1.
+    """Return Z_v and its bandwidth σ: ``z_ij ~ exp(-|x_i - u_j|²/(2σ²))`` on the k nearest anchors, rows summing to 1.
 
     By default, σ is the median distance between samples and their k nearest anchors.
     """
     indices, squares = nearest_rows(view, anchors, n_neighbors)
     sigma = _median_distance(squares) if bandwidth is None else float(bandwidth)
-    # Relative to the nearest anchor, whose weight is then 1: no row can vanish.
+    # Relative to the nearest anchor, whose weight is then 1, so that no row underflows to 0.
     weights = np.exp(-(squares - squares[:, :1]) / (2 * sigma**2))
     weights /= weights.sum(axis=1, keepdims=True)
     return list_graph(indices, weights, anchors.shape[0]), sigma
 
 
 def _median_distance(squares: np.ndarray) -> float:
-    """Median; among the positive ones if that is 0, and 1 if there are none."""
+    """Return the median distance; if it is 0, the median of the positive ones, or 1 if there are none."""
     distances = np.sqrt(squares)
     median = float(np.median(distances))
     if median > 0:
@@ -80,8 +80,8 @@ def embed(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """G-step: ``argmin_G Σ_v a_v^γ·tr(Gᵀ L_v G)  s.t.  GᵀG = I``; returns G_x, G_u and the singular values.
 
-    ``[U; V]/√2`` with the leading singular vectors of ``Σ_v a_v^γ Ẑ_v``. The factors are taken relative to the largest
-    one, which changes no vector: for a large γ all of them are too small for a float.
+    ``[U; V]/√2`` with the leading singular vectors of ``Σ_v a_v^γ Ẑ_v``. The factors are relative to the largest
+    one, which does not change the vectors: for a large γ they would underflow.
     """
     largest = weights.max()
     joint = sum(graph * (weight / largest) ** exponent for graph, weight in zip(graphs, weights, strict=True))
@@ -90,7 +90,7 @@ def embed(
 
 
 def misfits(graphs: Sequence[sp.csr_array], samples: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """``h_v = tr(Gᵀ L_v G) = K - 2·<G_x, Ẑ_v G_u>``, at least 1e-12."""
+    """Return ``h_v = tr(Gᵀ L_v G) = K - 2·<G_x, Ẑ_v G_u>``, at least 1e-12."""
     fits = np.array([np.sum(samples * (graph @ anchors)) for graph in graphs])
     return np.maximum(samples.shape[1] - 2 * fits, _LEAST_MISFIT)
 
@@ -103,7 +103,7 @@ def view_weights(misfit: np.ndarray, exponent: float) -> np.ndarray:
 
 
 def objective(misfit: np.ndarray, weights: np.ndarray, exponent: float) -> float:
-    """``Σ_v a_v^γ h_v``."""
+    """Return ``Σ_v a_v^γ h_v``."""
     return float(weights**exponent @ misfit)
 
 
@@ -116,7 +116,7 @@ def run(
     tol: float = 1e-6,
     on_pass: OnPass | None = None,
 ) -> Embedding:
-    """Alternate the steps for G and a, from equal weights, until the objective settles.
+    """Alternate the steps for G and a, from equal weights, until the objective converges.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ def run(
     exponent : float, default=4.0
         γ.
     max_iter : int, default=50
-        Passes at most.
+        Maximum number of passes.
     tol : float, default=1e-6
-        The last pass is the one that lowers the objective by no more than this share.
+        Stop when a pass lowers the objective by at most this share.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
 

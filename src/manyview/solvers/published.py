@@ -4,7 +4,7 @@
 ``s.t.  B_v = C_v + E_v,  C = J,  C = O,  C_v >= 0,  C_v·1 = 1,  PᵀP = I,  ξ in the simplex,  L = Σ_v L_v/ξ_v``
 
 The term with γ is not in the paper; the authors' program adds it. γ = 0 is the paper's objective (label f): O is then
-the C of the pass before and only damps the C-step, so that results are continuous in γ.
+the C of the previous pass and only damps the C-step, so that results are continuous in γ.
 
 =========  ==================  =========================================================================
 letter     shape               meaning
@@ -13,10 +13,10 @@ B          (V, n, m)           graphs between n samples and m anchors that the v
 C          (V, n, m)           clean graphs, rows on the simplex
 E          (V, n, m)           errors, sparse in the sense of l₁
 J          (V, n, m)           copy of C that is low-rank across views, as a tensor
-O          (V, n, m)           copy of C whose anchors are evenly used
+O          (V, n, m)           copy of C that uses the anchors evenly
 P_U        (n, K)              smallest eigenvectors of L, the samples' part
 P_M        (m, K)              the anchors' part
-ξ          (V,)                view factors; a view counts 1/ξ_v
+ξ          (V,)                view factors; the weight of a view is 1/ξ_v
 Y1..3      (V, n, m)           multipliers of B = C + E, C = J, C = O
 μ ρ μ₃     scalars             penalties of the same three
 α β γ p    scalars             weights of error, connectivity, evenness; exponent of the Schatten norm
@@ -64,8 +64,8 @@ class Settings:
     penalty_growth: float = 1.1  # η
     shrinkage_sweeps: int | None = 4
     degree_floor: float = float(np.finfo(np.float64).eps)
-    """What the program adds to an anchor's degree. It matters more than it seems: an anchor that one view has given up
-    while another still uses it is then pulled at by 1/√eps, so the views are driven to share the few anchors in use."""
+    """Added to the degrees of anchors, as in the program. It matters: if one view has no edges to an anchor that
+    another view uses, the factor 1/√eps draws edges to it, so that the views come to share the few anchors in use."""
     last_view_slip: bool = False
     """Repeat the program's slip: the C-step of every view uses the last view's O."""
 
@@ -94,7 +94,7 @@ class State:
 
 @dataclass(frozen=True)
 class History:
-    """What happened, one entry per pass."""
+    """History of a run, one entry per pass."""
 
     objective: list[float] = field(default_factory=list)
     noise_residual: list[float] = field(default_factory=list)  # max|B - C - E|
@@ -109,21 +109,21 @@ class History:
 
 
 def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: float) -> State:
-    """All variables zero, equal view factors, P from the input graphs.
+    """Return the initial state: variables zero, equal view factors, P from the input graphs.
 
     Parameters
     ----------
     graphs : ndarray of shape (V, n, m)
-        The input graphs B, kept and not changed.
+        The input graphs B, not copied and not changed.
     settings : Settings
     connectivity_weight : float
-        The first β.
+        Initial β.
     """
     zeros = lambda: np.zeros_like(graphs)  # noqa: E731
     state = State(
         B=graphs,
-        # The program starts C at zero and takes P and the degrees of the first pass from B. The first C-step uses no
-        # more of C than these degrees, so this is the same.
+        # The program starts with C = 0 and takes P and the degrees of the first pass from B. The first C-step uses only
+        # these degrees of C, so this is equivalent.
         C=graphs.copy(),
         E=zeros(),
         J=zeros(),
@@ -141,7 +141,7 @@ def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: floa
 
 
 def update(state: State, settings: Settings, threads: RowThreads, history: History) -> None:
-    """One pass over all blocks of variables, in the order of the authors' program."""
+    """Update all blocks of variables once, in the order of the authors' program."""
     update_graphs(state, settings, threads)
     rank_term = update_low_rank(state, settings, threads)
     even_term = update_even(state, settings, threads)
@@ -170,7 +170,7 @@ def run(
     n_threads: int | None = None,
     on_pass: Callable[[State, History], None] | None = None,
 ) -> tuple[State, History]:
-    """Solve from the start.
+    """Run the solver from the initial state.
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ def run(
         Row-stochastic input graphs.
     settings : Settings
     connectivity_weight : float
-        The first β; the program's rule moves it from there.
+        Initial β, adapted by the program's rule.
     max_iter : int
-        Passes. The authors' program makes 52.
+        Maximum number of passes. The authors' program makes 52.
     tol : float
-        Stop earlier once both residuals are below it.
+        Stop when both residuals are below this.
     n_threads : int, optional
         Default: all cores. The result does not depend on it.
     on_pass : callable, optional
@@ -201,25 +201,25 @@ def run(
 
 
 def consensus(state: State) -> np.ndarray:
-    """The graph that the clusters are read from: the C_v weighted by 1/ξ_v (paper, last line of algorithm 1)."""
+    """Return the consensus graph, the mean of the C_v weighted by 1/ξ_v (paper, last line of algorithm 1)."""
     weights = view_weights(state.xi)
     return np.einsum("v,vij->ij", weights, state.C)
 
 
 def view_weights(xi: np.ndarray) -> np.ndarray:
-    """How much each view counts, summing to 1: proportional to 1/ξ_v."""
+    """Return the weights of the views, proportional to 1/ξ_v, with sum 1."""
     return (1 / xi) / (1 / xi).sum()
 
 
 def scale_by_degree(graph: np.ndarray, settings: Settings) -> np.ndarray:
-    """``D_M^-½`` of one view's graph, for its m anchors. Rows sum to 1, so D_U is the identity."""
+    """Return ``D_M^-½`` of one view's graph, for its m anchors. Rows sum to 1, so D_U is the identity."""
     return 1 / np.sqrt(graph.sum(axis=0) + settings.degree_floor)
 
 
 def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None:
-    """C-step, paper eq. (t9): project the weighted mean of all that pulls at C_v onto the simplex, row by row.
+    """C-step, paper eq. (t9): project the weighted mean of all terms in C_v onto the simplex, row by row.
 
-    Exact for lagged degrees D_M: they depend on C_v, but count as constants.
+    The degrees D_M depend on C_v, but are taken from the previous C_v as constants; then the step is exact.
     """
     for v in range(len(state.C)):
         anchors = state.P_M * (2 * state.beta / state.xi[v] * scale_by_degree(state.C[v], settings))[:, None]
@@ -302,9 +302,9 @@ def update_eigenvectors(state: State, settings: Settings) -> np.ndarray:
 def update_connectivity_weight(state: State, settings: Settings, singular_values: np.ndarray) -> None:
     """β-step, not in the paper: double it for too few components, halve it for too many.
 
-    The program compares the singular values of W with K and K + 1, as if W were normalised. But W is weighted by
-    1/ξ_v, so the values exceed these bounds from the start, and β is halved in every pass: after thirty passes the
-    connectivity term is gone.
+    The program compares the sums of singular values of W with K and K + 1, as if W were normalised. But W is weighted
+    by 1/ξ_v, so the sums exceed these bounds from the start, and β is halved in every pass: after thirty passes the
+    connectivity term has vanished.
     """
     k = settings.n_clusters
     if singular_values[:k].sum() < k - _COMPONENT_TOLERANCE:
@@ -325,7 +325,7 @@ def update_view_factors(state: State, settings: Settings) -> float:
 
 
 def update_multipliers(state: State, settings: Settings, threads: RowThreads) -> tuple[float, float]:
-    """Multipliers and penalties; returns the residuals ``max|B - C - E|`` and ``max|C - J|``."""
+    """Update multipliers and penalties; returns the residuals ``max|B - C - E|`` and ``max|C - J|``."""
 
     def step(rows: slice) -> tuple[float, float]:
         noise = tensor = 0.0

@@ -9,11 +9,11 @@ B_v         graph of view v between n samples and m anchors that all views share
 α           weights of the views
 G           consensus graph, Σ_v α_v B_v
 P           learned graph with K components
-A, s        what the step for α needs: inner products of the B_v with each other, and with P
+A, s        inner products of the B_v with each other, and with P, for the step for α
 ==========  ===========================================================================================
 
-The step for P is :func:`manyview.graphs.structured_graph`, which has its own rule for the price of a wrong number of
-components and is no exact minimisation: the objective falls in every step for α, but not from pass to pass.
+The step for P is :func:`manyview.graphs.structured_graph`, which has its own rule for the penalty weight and is not an
+exact minimisation: the objective decreases in every step for α, but not in every pass.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OnPass = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class FusedGraph:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
     ``consensus`` is G and ``learned`` is P, both for the last α, which is ``weights``. ``history`` has one entry per
     pass: ``objective`` and ``view_weights`` after the step for α, ``n_components`` of the P before it.
@@ -46,15 +46,15 @@ class FusedGraph:
 
     @property
     def n_iter(self) -> int:
-        """Passes made."""
+        """Number of passes."""
         return len(self.history["objective"])
 
 
 def fuse(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_array:
-    """``G = Σ_v α_v B_v``."""
+    """Return ``G = Σ_v α_v B_v``."""
     n, m = graphs[0].shape
     stacked = sp.csr_array(sp.hstack([weight * graph for weight, graph in zip(weights, graphs, strict=True)]))
-    # Columns v·m + j become j; duplicates add up.
+    # Columns v·m + j become j; duplicates are summed.
     total = sp.csr_array((stacked.data, stacked.indices % m, stacked.indptr), shape=(n, m))
     total.sum_duplicates()
     total.eliminate_zeros()  # those of views with weight 0
@@ -62,12 +62,12 @@ def fuse(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_array:
 
 
 def inner_product(a: sp.csr_array, b: sp.csr_array) -> float:
-    """``⟨A, B⟩``, the sum of all products of entries."""
+    """Return ``⟨A, B⟩``, the sum of all products of entries."""
     return float(a.multiply(b).sum())
 
 
 def gram(graphs: Sequence[sp.csr_array]) -> np.ndarray:
-    """``A_vw = ⟨B_v, B_w⟩``."""
+    """Return ``A_vw = ⟨B_v, B_w⟩``."""
     products = np.zeros((len(graphs), len(graphs)))
     for v, graph in enumerate(graphs):
         for w in range(v + 1):
@@ -100,9 +100,9 @@ def run(
     variant : {"code", "rows"}, default="code"
         The step for P, see :func:`manyview.graphs.structured_graph`.
     max_iter : int, default=10
-        Passes at most.
+        Maximum number of passes.
     tol : float, default=0.0
-        Stop when no weight changes by more, nor the objective by more relative to itself.
+        Stop when the changes of all weights, and the relative change of the objective, are at most this.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
     """

@@ -1,4 +1,4 @@
-"""A non-negative embedding that is common to all views, and a spectral one for each (Hu, Nie, Wang and Li, 2020).
+"""Non-negative embedding of all views and an orthonormal frame per view (Hu, Nie, Wang and Li, 2020, "SMSC").
 
 ``min_{Y,R} Σ_v |S_v - Y R_vᵀ|_F  s.t.  Y >= 0,  R_vᵀR_v = I``
 
@@ -11,9 +11,9 @@ R_v         frame of view v, n x K with orthonormal columns
 p_v         weight of view v, ``1/(2|S_v - Y R_vᵀ|_F)``
 ==========  =========================================================================================
 
-With the weights fixed, ``Σ_v p_v|S_v - Y R_vᵀ|²`` is minimised exactly over Y and over every R_v; that lowers the
-objective, too. It has many local minima, and where a run ends depends on the first R_v. The authors' program starts
-with singular vectors, whose signs are arbitrary, while a non-negative Y is not indifferent to them.
+With the weights fixed, ``Σ_v p_v|S_v - Y R_vᵀ|²`` is minimised exactly over Y and over every R_v, which lowers the
+objective, too. It has many local minima, and the result depends on the first R_v. The authors' program starts with
+singular vectors, whose signs are arbitrary although a non-negative Y depends on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs import largest_eigenvectors_by_part
-from manyview.solvers._empty_clusters import fill_empty, largest_entry_signs
 from manyview.solvers._weights import root_weights, roots, shares
 
 # Squared residuals are differences of squares; below this share of |S_v|² they are rounding.
@@ -37,16 +36,16 @@ class Settings:
     """Constants of a run."""
 
     scale_slip: bool = False
-    """Repeat the program's slip: the weighted mean that Y is made of is divided by the number of views once more."""
+    """Repeat the program's slip: the weighted mean in the step for Y is divided by the number of views once more."""
 
 
 @dataclass(frozen=True)
 class NonnegativeEmbedding:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
     ``embedding`` is Y, ``frames`` are R, ``weights`` are p and ``labels`` name all K clusters. ``objective`` and
-    ``residuals`` (one column for each view) have one entry per pass. ``n_reseeds`` counts how often clusters that had
-    got lost were put back, ``n_filled`` those that the last pass lost and that ``labels`` had to be given.
+    ``residuals`` (one column for each view) have one entry per pass. ``n_reseeds`` counts how often empty
+    clusters were filled during the run, ``n_filled`` the clusters that were empty after the last pass.
     """
 
     embedding: np.ndarray
@@ -60,7 +59,7 @@ class NonnegativeEmbedding:
 
 
 def mean_image(images: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """``Σ_v p_v S_v R_v / Σ_v p_v`` from the images ``S_v R_v``: what Y would be if it might be negative."""
+    """Return ``Σ_v p_v S_v R_v / Σ_v p_v`` from the images ``S_v R_v``: the unconstrained minimiser Y."""
     return np.einsum("v,vik->ik", shares(weights), np.stack(images))
 
 
@@ -76,27 +75,27 @@ def frame_step(similarity: sp.csr_array, embedding: np.ndarray) -> np.ndarray:
 
 
 def squared_residual(similarity: sp.csr_array, image: np.ndarray, embedding: np.ndarray) -> float:
-    """``|S_v - Y R_vᵀ|² = |S_v|² - 2⟨S_v R_v, Y⟩ + |Y|²`` from the image ``S_v R_v``."""
+    """Return ``|S_v - Y R_vᵀ|² = |S_v|² - 2⟨S_v R_v, Y⟩ + |Y|²`` from the image ``S_v R_v``."""
     square = np.vdot(similarity.data, similarity.data) - 2 * np.vdot(image, embedding) + np.vdot(embedding, embedding)
     return max(float(square), 0.0)
 
 
 def mean_similarity(similarities: Sequence[sp.csr_array], weights: np.ndarray | None = None) -> sp.csr_array:
-    """The weighted mean of the S_v."""
+    """Return the weighted mean of the S_v."""
     parts = np.ones(len(similarities)) if weights is None else weights
     return sp.csr_array(sum(share * s for share, s in zip(shares(parts), similarities, strict=True)))
 
 
 def common_eigenvectors(similarities: Sequence[sp.csr_array], n_clusters: int) -> np.ndarray:
-    """Points to find first clusters among: the K largest eigenvectors of the mean of the S_v.
+    """Return the K leading eigenvectors of the mean of the S_v, to find initial clusters in.
 
-    A mean does not depend on signs and rotations of the views' own eigenvectors, nor on the order of the views.
+    They do not depend on signs and rotations of the views' own eigenvectors, nor on the order of the views.
     """
     return largest_eigenvectors_by_part(mean_similarity(similarities), n_clusters)[1]
 
 
 def frames_of_labels(similarities: Sequence[sp.csr_array], labels: np.ndarray, n_clusters: int) -> list[np.ndarray]:
-    """First R_v from clusters: the R-step for the Y that has ``1/√size`` where a sample belongs, and 0 elsewhere."""
+    """Return initial R_v from clusters: the R-step for the Y of scaled indicators of the clusters."""
     sizes = np.bincount(labels, minlength=n_clusters)
     indicator = np.zeros((len(labels), n_clusters))
     indicator[np.arange(len(labels)), labels] = 1 / np.sqrt(sizes[labels])
@@ -104,20 +103,43 @@ def frames_of_labels(similarities: Sequence[sp.csr_array], labels: np.ndarray, n
 
 
 def frames_of_spectra(similarities: Sequence[sp.csr_array], n_clusters: int) -> list[np.ndarray]:
-    """First R_v as in the authors' program: the K largest eigenvectors of S_v, the largest entry of each positive."""
+    """Return initial R_v as in the authors' program: the K leading eigenvectors of S_v, largest entries positive."""
     frames = [largest_eigenvectors_by_part(similarity, n_clusters)[1] for similarity in similarities]
     return [frame * largest_entry_signs(frame) for frame in frames]
+
+
+def largest_entry_signs(vectors: np.ndarray) -> np.ndarray:
+    """Return the sign of the entry of largest magnitude of every column."""
+    return np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])])
 
 
 def misfits(
     similarities: Sequence[sp.csr_array], images: Sequence[np.ndarray], embedding: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """``Σ_v p_v|s_v,i - R_v y_i|²`` for every sample i, the rows of S_v being s_v,i."""
+    """Return ``Σ_v p_v|s_v,i - R_v y_i|²`` for every sample i, with the rows s_v,i of S_v."""
     total = np.zeros(len(embedding))
     for weight, similarity, image in zip(weights, similarities, images, strict=True):
         squares = np.asarray(similarity.multiply(similarity).sum(axis=1)).ravel()
         total += weight * (squares + np.sum(embedding * (embedding - 2 * image), axis=1))
     return np.maximum(total, 0.0)
+
+
+def fill_empty(labels: np.ndarray, n_clusters: int, similarity: sp.csr_array, misfit: np.ndarray) -> np.ndarray:
+    """Give every empty cluster one half of the cluster with the largest total misfit."""
+    labels = labels.copy()
+    for empty in np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0):
+        sizes = np.bincount(labels, minlength=n_clusters)
+        cost = np.where(sizes > 1, np.bincount(labels, weights=misfit, minlength=n_clusters), -1.0)
+        samples = np.flatnonzero(labels == np.argmax(cost))
+        labels[samples[_half(similarity[samples][:, samples], misfit[samples])]] = empty
+    return labels
+
+
+def _half(similarity: sp.csr_array, misfit: np.ndarray) -> np.ndarray:
+    """Return a mask of some samples, not all: one side of the second eigenvector, or else the sample of worst fit."""
+    second = largest_eigenvectors_by_part(sp.csr_array(similarity), 2)[1][:, 1:]
+    side = (second * largest_entry_signs(second))[:, 0] > 0
+    return np.arange(len(misfit)) == np.argmax(misfit) if side.all() else side
 
 
 def run(
@@ -129,22 +151,22 @@ def run(
     tol: float = 1e-8,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> NonnegativeEmbedding:
-    """Alternate the steps for Y, R and p until the objective stands still.
+    """Alternate the steps for Y, R and p until the objective converges.
 
-    If a cluster has lost all samples by then, or after half of the passes, one that fits badly is halved, and the
-    alternation goes on from there, as long as that brings clusters back; the objective may rise in that pass.
+    If a cluster is empty by then, or after half of the passes, the cluster with the largest misfit is halved, and the
+    alternation continues, as long as this reduces the number of empty clusters; the objective may rise in that pass.
 
     Parameters
     ----------
     similarities : sequence of csr_array of shape (n, n)
         S_v.
     frames : sequence of ndarray of shape (n, K)
-        The first R_v.
+        Initial R_v.
     settings : Settings, optional
     max_iter : int, default=200
-        Passes at most.
+        Maximum number of passes.
     tol : float, default=1e-8
-        Stop when the objective changes by less, relatively.
+        Stop when the relative change of the objective is below this.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
     """

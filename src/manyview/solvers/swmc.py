@@ -1,4 +1,4 @@
-"""A graph with exactly K components that is close to the graphs of all views (Nie, Li and Li, 2017, "SwMC").
+"""Graph with exactly K components close to the graphs of all views (Nie, Li and Li, 2017, "SwMC").
 
 ``min_S Σ_v |S - A_v|_F  s.t.  S >= 0, S1 = 1, rank(L_S) = n - K``
 
@@ -6,15 +6,15 @@
 letter      meaning
 ==========  =========================================================================================
 A_v         the graph of view v, n x n, without self-loops
-S           the learned graph; it has no edge that no view has
+S           the learned graph; its edges are edges of some view
 α_v         weight of view v, ``1/(2·|S - A_v|_F)``
-λ           price of a graph that is not in K pieces
+λ           penalty weight on the number of components
 ==========  =========================================================================================
 
-The norms are not squared, and that makes the weights: where S is stationary for the sum of norms it is so for
-``Σ_v α_v·|S - A_v|²_F``, and both are updated in turn. With Ā the weighted mean of the A_v,
-``Σ_v α_v·|S - A_v|² = (Σα)·|S - Ā|² + const``, so the step for S is CLR on Ā with the price λ/Σα
-(:mod:`manyview.solvers.clr`).
+The norms are not squared, which gives the weights: an S that is stationary for the sum of norms is so for
+``Σ_v α_v·|S - A_v|²_F``, and S and α are updated in turn. With Ā the weighted mean of the A_v,
+``Σ_v α_v·|S - A_v|² = (Σα)·|S - Ā|² + const``, so the step for S is CLR on Ā with the weight
+λ/Σα (:mod:`manyview.solvers.clr`).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SMALLEST_DISTANCE = 1e-10
 
 @dataclass(frozen=True)
 class FusedGraph:
-    """What :func:`run` returns.
+    """Result of :func:`run`.
 
-    ``graph`` is S, ``n_components`` counts its components, ``view_weights`` is α as it follows from S, and
+    ``graph`` is S, ``n_components`` counts its components, ``view_weights`` is α computed from S, and
     ``mean_graph`` is the Ā that S was learned from. The lists have one entry per pass; ``objective`` is the sum of the
     norms, ``connectivity_weight`` is the λ at which the pass ended.
     """
@@ -52,7 +52,7 @@ class FusedGraph:
 
 
 def mean_graph(graphs: AlignedGraphs, weights: np.ndarray) -> sp.csr_array:
-    """``argmin_Ā Σ_v α_v·|Ā - A_v|²``: the weighted mean of the graphs."""
+    """Return ``argmin_Ā Σ_v α_v·|Ā - A_v|²``, the weighted mean of the graphs."""
     return graphs.graph(weights / weights.sum() @ graphs.values)
 
 
@@ -61,18 +61,18 @@ def graph_step(
 ) -> clr.LearnedGraph:
     """S-step: ``argmin_S Σ_v α_v·|S - A_v|² + 2λ·tr(FᵀL_S F)``, rows on the simplex, λ raised until K components.
 
-    F starts from the graph of the pass before. λ starts at ``weight`` each time.
+    F starts from the graph of the previous pass. λ starts at ``weight`` each time.
     """
     return clr.run(mean, n_clusters, initial=before, weight=weight / weights.sum(), max_iter=max_iter)
 
 
 def distances(graphs: AlignedGraphs, graph: sp.csr_array) -> np.ndarray:
-    """``|S - A_v|_F`` of every view, for an S with the pattern of the graphs."""
+    """Return ``|S - A_v|_F`` of every view, for an S with the pattern of the graphs."""
     return np.sqrt(((graph.data - graphs.values) ** 2).sum(axis=1))
 
 
 def view_weights(graphs: AlignedGraphs, apart: np.ndarray) -> np.ndarray:
-    """α-step: ``α_v = 1/(2·|S - A_v|_F)``, the weights that make squared norms stationary where the norms are."""
+    """α-step: ``α_v = 1/(2·|S - A_v|_F)``, so that the squared norms are stationary where the norms are."""
     return root_weights(apart**2, _SMALLEST_DISTANCE**2 * (graphs.values**2).sum(axis=1))
 
 
@@ -86,7 +86,7 @@ def run(
     tol: float = 1e-8,
     on_pass: Callable[[int, float], None] | None = None,
 ) -> FusedGraph:
-    """Alternate the steps for S and α until the objective stands still, or no price brings S to K components.
+    """Alternate the steps for S and α until the objective converges, or no λ gives K components.
 
     Parameters
     ----------
@@ -95,34 +95,34 @@ def run(
     n_clusters : int
         K.
     weight : float, default=1.0
-        The first λ of every S-step.
+        Initial λ of every S-step.
     max_iter, max_inner : int, default=50
-        Passes at most, and steps of each CLR at most.
+        Maximum number of passes, and of steps of each CLR.
     tol : float, default=1e-8
-        Stop once the objective changes by no more than this share of it.
+        Stop when the relative change of the objective is at most this.
     on_pass : callable, optional
         Called after each pass with its number and the objective.
     """
     aligned = align_graphs(graphs)
     weights = np.full(len(graphs), 1 / len(graphs))
     values: list[float] = []
-    prices: list[float] = []
+    penalties: list[float] = []
     components: list[int] = []
     learned: clr.LearnedGraph | None = None
     for _ in range(max_iter):
         mean = mean_graph(aligned, weights)
         before = mean if learned is None else learned.graph
         learned = graph_step(mean, weights, n_clusters, before, weight, max_inner)
-        prices.append(float(learned.weight * weights.sum()))
+        penalties.append(float(learned.weight * weights.sum()))
         components.append(learned.n_components)
         apart = distances(aligned, learned.graph)
         weights = view_weights(aligned, apart)
         values.append(float(apart.sum()))
         if on_pass is not None:
             on_pass(len(values), values[-1])
-        if learned.n_components < n_clusters:  # at any price; another pass would only try them all again
+        if learned.n_components < n_clusters:  # for any λ; another pass would repeat the search
             break
         if len(values) > 1 and abs(values[-1] - values[-2]) <= tol * max(1.0, values[-2]):
             break
     assert learned is not None  # there is at least one pass
-    return FusedGraph(learned.graph, learned.n_components, weights, mean, values, prices, components)
+    return FusedGraph(learned.graph, learned.n_components, weights, mean, values, penalties, components)

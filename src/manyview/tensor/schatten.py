@@ -15,7 +15,7 @@ NormScale = Literal["code", "paper"]
 
 
 def schatten_norm(tensor: np.ndarray, p: float, axis: int, *, norm_scale: NormScale = "code") -> float:
-    """``|T|_Sp^p = c·Σ_i Σ_j σ_j(T̄⁽ⁱ⁾)^p``, with c = 1 ("paper") or 1/n₃ ("code"). p = 1 is the nuclear norm.
+    """Return ``|T|_Sp^p = c·Σ_i Σ_j σ_j(T̄⁽ⁱ⁾)^p``, with c = 1 ("paper") or 1/n₃ ("code"). p = 1 is the nuclear norm.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def prox_schatten(
     workers: int = 1,
     out: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
-    """``argmin_X ½|X - T|²_F + threshold·|X|_Sp^p``: shrink the singular values of the Fourier slices.
+    """Solve ``argmin_X ½|X - T|²_F + threshold·|X|_Sp^p``: shrink the singular values of the Fourier slices.
 
-    By Parseval the slices' squared distances add up to n₃ times the tensors', so the values are shrunk by
+    By Parseval, the squared distances of the slices sum to n₃ times that of the tensors, so values are shrunk by
     ``threshold·n₃`` under the printed norm and by ``threshold`` under the normalised one. The paper states the former
-    (theorem 1) and then writes, and programs, the latter (eq. o4-1).
+    (theorem 1) and uses the latter in eq. (o4-1) and in the program.
 
     Parameters
     ----------
@@ -59,21 +59,21 @@ def prox_schatten(
     p : float
         0 < p <= 1; 1 gives the prox of the tensor nuclear norm.
     axis : int
-        The Fourier-transformed axis. With (views, samples, anchors) tensors, 1 ties the result to the sample order.
+        The Fourier-transformed axis. If it is that of the samples, the result depends on their order.
     norm_scale : {"code", "paper"}
     sweeps : int, optional
         See :func:`manyview.proximal.prox_lp`.
     workers : int, default=1
-        Threads. They do not change the result.
+        Number of threads; the result does not depend on it.
     out : ndarray, optional
-        Where to put the result; may be ``tensor`` itself.
+        Array for the result; may be ``tensor`` itself.
 
     Returns
     -------
     x : ndarray
         The minimiser.
     norm : float
-        ``|x|_Sp^p``, which comes for free.
+        ``|x|_Sp^p``, at no extra cost.
     """
     length = tensor.shape[axis]
     lam = threshold * length if norm_scale == "paper" else threshold

@@ -1,7 +1,7 @@
 """The t-SVD: an FFT along one axis of a third-order tensor, then matrix SVDs of the slices.
 
-A real tensor has conjugate-symmetric slices, so only the first half is ever formed (``rfft``). The slices here are
-thin (views are few), so their singular values come from small Gram matrices, never from a full SVD.
+A real tensor has conjugate-symmetric slices, so only the first half is formed (``rfft``). The slices are thin, as there
+are few views, so their singular values come from small Gram matrices and not from a full SVD.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import scipy.fft
 
 # Gram matrices square the condition number: singular values below this share of the largest are rounding noise.
 _RELATIVE_ZERO = 1e-12
-# Columns of the slices handled at a time: small enough for the caches, and fixed, so that sums have the same bits with
-# any number of threads.
+# Columns of the slices handled at a time: small enough for the caches, and fixed, so that sums do not depend on the
+# number of threads.
 _BLOCK = 64
 
 
@@ -36,7 +36,7 @@ def from_fourier_slices(slices: np.ndarray, axis: int, length: int) -> np.ndarra
 
 
 def slice_multiplicity(length: int) -> np.ndarray:
-    """How often each of the ``length // 2 + 1`` slices stands for itself and its conjugate twin."""
+    """Return the multiplicity of each of the ``length // 2 + 1`` slices: 2 with a conjugate copy, else 1."""
     times = np.full(length // 2 + 1, 2)
     times[0] = 1
     if length % 2 == 0:
@@ -45,7 +45,7 @@ def slice_multiplicity(length: int) -> np.ndarray:
 
 
 def tsvd(tensor: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Thin SVDs of the non-redundant Fourier slices along ``axis``.
+    """Compute thin SVDs of the non-redundant Fourier slices along ``axis``.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def tsvd(tensor: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     -------
     u, s, vh : ndarrays of shapes (f, a, r), (f, r), (f, r, b)
         With f = length // 2 + 1 slices and r = min(a, b). ``from_fourier_slices((u * s[:, None]) @ vh, axis, length)``
-        gives the tensor back.
+        restores the tensor.
     """
     return np.linalg.svd(fourier_slices(tensor, axis), full_matrices=False)
 
@@ -72,8 +72,8 @@ def map_singular_values(
     """Replace the singular values σ of every Fourier slice by ``shrink(σ)``.
 
     With the smaller side of the slices A in front, each is multiplied by Q·diag(shrink(σ)/σ)·Qᴴ, where Q and σ² come
-    from the Gram matrix AAᴴ. The longer side is cut into blocks, which are transformed once to add up the Gram
-    matrices and once more to be multiplied: that costs less than keeping all slices in memory.
+    from the Gram matrix AAᴴ. The longer side is cut into blocks, which are transformed once for the sum of the
+    Gram matrices and once more for the product: that costs less than keeping all slices in memory.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def map_singular_values(
     axis : int
         The axis that is Fourier transformed.
     shrink : callable
-        Gets an array of shape (length // 2 + 1, min(a, b)), descending in each row, and returns one like it. It must
-        map 0 to 0.
+        Maps an array of shape (length // 2 + 1, min(a, b)), descending in each row, to an array of the same shape. It
+        must map 0 to 0.
     workers : int, default=1
-        Threads. They do not change the result.
+        Number of threads; the result does not depend on it.
     out : ndarray, optional
-        Where to put the result; may be ``tensor`` itself.
+        Array for the result; may be ``tensor`` itself.
 
     Returns
     -------
@@ -100,11 +100,11 @@ def map_singular_values(
     out = np.empty(tensor.shape) if out is None else out
     blocks = [slice(start, start + _BLOCK) for start in range(0, tensor.shape[long], _BLOCK)]
 
-    def place(block: slice) -> tuple[slice, ...]:
+    def part(block: slice) -> tuple[slice, ...]:
         return tuple(block if a == long else slice(None) for a in range(3))
 
     def spectrum(block: slice) -> np.ndarray:
-        transformed = scipy.fft.rfft(tensor[place(block)], axis=axis)
+        transformed = scipy.fft.rfft(tensor[part(block)], axis=axis)
         return np.moveaxis(transformed, (axis, short, long), (0, 1, 2))
 
     def gram(block: slice) -> np.ndarray:
@@ -113,7 +113,7 @@ def map_singular_values(
 
     def multiply(block: slice) -> None:
         slices = np.moveaxis(scaling @ spectrum(block), (0, 1, 2), (axis, short, long))
-        out[place(block)] = scipy.fft.irfft(slices, n=length, axis=axis)
+        out[part(block)] = scipy.fft.irfft(slices, n=length, axis=axis)
 
     with ThreadPoolExecutor(workers) as pool:
         squares, q = np.linalg.eigh(sum(pool.map(gram, blocks)))

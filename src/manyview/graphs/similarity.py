@@ -1,16 +1,19 @@
-"""Neighbour graphs with the closed-form CAN weights (Nie et al., 2014), sparse with k entries per row."""
+"""Edge weights from distances: sparse neighbour graphs with CAN weights (Nie et al., 2014), dense Gaussian kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.graphs.neighbours import nearest_rows
+from manyview.graphs.neighbours import nearest_rows, squared_distances
 from manyview.views import Array
+
+# Squared distances below this share of the largest are rounding: the samples are equal.
+_ROUNDING = 1e-12
 
 
 def can_weights(distances: np.ndarray) -> np.ndarray:
-    """Weights of the k nearest from the distances to the k + 1 nearest.
+    """Compute the CAN weights of the k nearest from the distances to the k + 1 nearest.
 
     Row i solves ``min_s Σ_j d_j s_j + γ_i|s|²  s.t.  s >= 0, Σs = 1`` with γ_i such that exactly k entries are
     positive: ``s_j = (d_(k+1) - d_j) / (k·d_(k+1) - Σ_{h<=k} d_(h))``.
@@ -22,7 +25,7 @@ def can_weights(distances: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n, k)
-        Rows sum to 1. Where all k + 1 are equally far, the formula is 0/0 and each of the k nearest gets 1/k.
+        Rows sum to 1. If all k + 1 distances are equal, the formula is 0/0 and each of the k nearest gets 1/k.
 
     Examples
     --------
@@ -64,7 +67,7 @@ def neighbor_graph(view: Array, n_neighbors: int, *, symmetric: bool = True) -> 
     view : array of shape (n, d)
     n_neighbors : int
     symmetric : bool, default=True
-        Without it, row i has the weights that sample i gives to its neighbours.
+        If false, row i has the weights of the neighbours of sample i.
     """
     graph = _can_graph(*nearest_rows(view, view, n_neighbors + 1, exclude_self=True), view.shape[0])
     return sp.csr_array((graph + graph.T) / 2) if symmetric else graph
@@ -75,8 +78,47 @@ def _can_graph(indices: np.ndarray, distances: np.ndarray, n_columns: int) -> sp
 
 
 def list_graph(indices: np.ndarray, weights: np.ndarray, n_columns: int) -> sp.csr_array:
-    """The graph in which row i has ``weights[i]`` in the columns ``indices[i]``, in canonical format."""
+    """Return the graph with ``weights[i]`` in the columns ``indices[i]`` of row i, in canonical format."""
     n, k = indices.shape
     graph = sp.csr_array((weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
     graph.sort_indices()
     return graph
+
+
+def median_bandwidth(distances: np.ndarray) -> float:
+    """Return the median of all pairwise (not squared) distances, each pair twice and each sample with itself once.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n)
+        Squared. If most are 0, because most samples are duplicates, the median of the others is taken; if all are, 1.
+    """
+    median = float(np.median(distances))
+    floor = _ROUNDING * float(distances.max())
+    if median <= floor:
+        apart = distances[distances > floor]
+        median = float(np.median(apart)) if apart.size else 1.0
+    return float(np.sqrt(median))
+
+
+def gaussian_kernel(view: Array, bandwidth: float | None = None) -> np.ndarray:
+    """Return ``exp(-|x_i - x_j|²/(2σ²))`` with the bandwidth σ, by default the median distance of two samples.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+    bandwidth : float, optional
+        σ, positive.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Exactly symmetric, with ones on the diagonal.
+    """
+    kernel = squared_distances(view, view)
+    kernel += kernel.T
+    kernel *= 0.5
+    np.fill_diagonal(kernel, 0.0)
+    sigma = median_bandwidth(kernel) if bandwidth is None else bandwidth
+    kernel /= -2.0 * sigma**2  # the inverse would be infinite for tiny distances
+    return np.exp(kernel, out=kernel)

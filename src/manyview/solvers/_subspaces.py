@@ -1,4 +1,4 @@
-"""What spectral methods with one kernel per view share: its leading directions, compared and put side by side."""
+"""Leading eigenspaces of the kernels of several views: computation, comparison, concatenation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ROUNDING = 1e-10
 
 
 def leading_directions(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None = None) -> np.ndarray:
-    """Eigenvectors of the largest eigenvalues, largest first, with zeros in place of those that are arbitrary.
+    """Compute leading eigenvectors, largest eigenvalue first, with zeros in place of arbitrary ones.
 
-    Where the matrix has fewer than ``n_vectors`` positive eigenvalues, because a view has only few different samples,
-    any basis of its null space would do for the rest. Such columns say nothing about the samples.
+    If the matrix has fewer than ``n_vectors`` positive eigenvalues, because a view has few different samples, the other
+    eigenvectors are an arbitrary basis of its null space, without information about the samples.
 
     Parameters
     ----------
@@ -33,17 +33,17 @@ def leading_directions(matrix: SquareMatrix, n_vectors: int, start: np.ndarray |
 
 
 def agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """``tr(UUᵀWWᵀ)``: the number of columns if U and W span the same space, 0 if the spaces are orthogonal."""
+    """Return ``tr(UUᵀWWᵀ)``: the number of columns if U and W span the same space, 0 if the spaces are orthogonal."""
     return float(np.sum((first.T @ second) ** 2))
 
 
 def subspace_change(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> float:
-    """``|UUᵀ - WWᵀ|²/(2·columns)``, the mean over the views: 0 if no space has moved, 1 if all are orthogonal."""
+    """Return ``|UUᵀ - WWᵀ|²/(2·columns)``, mean over the views: 0 if no space has changed, 1 if all are orthogonal."""
     pairs = list(zip(before, after, strict=True))
     squares = [agreement(u, u) + agreement(w, w) - 2 * agreement(u, w) for u, w in pairs]
     return max(float(np.mean(squares)) / (2 * before[0].shape[1]), 0.0)
 
 
 def side_by_side(embeddings: Sequence[np.ndarray], n_clusters: int) -> np.ndarray:
-    """The first K columns of every view's embedding, n x VK."""
+    """Return the first K columns of every view's embedding side by side, n x VK."""
     return np.hstack([embedding[:, :n_clusters] for embedding in embeddings])

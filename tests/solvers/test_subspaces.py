@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview.solvers._spectral_views import agreement, leading_directions, side_by_side, subspace_change
+from manyview.solvers._subspaces import agreement, leading_directions, side_by_side, subspace_change
 
 RNG = np.random.default_rng(0)
 
