@@ -12,22 +12,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """Where some work is.
+    """State of some work.
 
     Parameters
     ----------
     what : str
         The work, such as "GraphEnsemble".
     done : int
-        Steps made.
+        Steps that are done.
     total : int
-        Steps that there will be, at most.
+        Maximum number of steps.
     unit : str
-        What is counted: "passes", "starts", "views", "members", "samples", "fits".
+        What the steps are: "passes", "starts", "views", "members", "samples", "fits".
     objective : float, optional
-        What a solver has reached.
+        Current value of the objective.
     measure : str
-        What the objective is.
+        Name of the objective.
     """
 
     what: str
@@ -43,7 +43,7 @@ _listeners: list[Callable[[Step], None]] = []
 
 @contextmanager
 def listening(listener: Callable[[Step], None]) -> Iterator[None]:
-    """Have every step that is told meanwhile, in any thread, passed on to ``listener``.
+    """Pass every step that is reported within the block, in any thread, to ``listener``.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def listening(listener: Callable[[Step], None]) -> Iterator[None]:
 
 
 def heard() -> bool:
-    """Return whether there is a listener, for callers to whom making a step is work."""
+    """Return whether there is a listener, for callers that have to compute a step first."""
     return bool(_listeners)
 
 
