@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from manyview._utils.progress import Step, heard, tell
+from manyview._utils.progress import Step, has_listeners, report_step
 from manyview.cli._progress import CellProgress, StepProgress, cell_progress, fit_progress
 
 EVENT = SimpleNamespace(done=3, total=12, failed=1, running=("TBGL on \x1b[2JMSRC", "SFMC" * 40), seconds_left=75.0)
@@ -125,8 +125,8 @@ def test_names_cannot_steer_the_terminal(steps):
 def progress_of(**options):
     file = io.StringIO()
     with fit_progress(Console(file=file, width=120, **options)):
-        told = heard()
-        tell(Step("TBGL", 10, 50, "passes", 0.25))
+        told = has_listeners()
+        report_step(Step("TBGL", 10, 50, "passes", 0.25))
         print("a result")
     return file.getvalue(), told
 
@@ -151,4 +151,4 @@ def test_stopping_gives_the_terminal_back():
         raise KeyboardInterrupt
     hidden, shown = "\x1b[?25l", "\x1b[?25h"
     assert file.getvalue().rindex(shown) > file.getvalue().rindex(hidden)
-    assert not heard()
+    assert not has_listeners()

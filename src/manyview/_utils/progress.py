@@ -47,12 +47,12 @@ def listening(listener: Callable[[Step], None]) -> Iterator[None]:
 
     Examples
     --------
-    >>> from manyview._utils.progress import Step, listening, tell
-    >>> heard = []
-    >>> with listening(heard.append):
-    ...     tell(Step("search", 1, 3, "fits"))
-    >>> tell(Step("search", 2, 3, "fits"))
-    >>> [(step.done, step.total) for step in heard]
+    >>> from manyview._utils.progress import Step, listening, report_step
+    >>> steps = []
+    >>> with listening(steps.append):
+    ...     report_step(Step("search", 1, 3, "fits"))
+    >>> report_step(Step("search", 2, 3, "fits"))
+    >>> [(step.done, step.total) for step in steps]
     [(1, 3)]
     """
     _listeners.append(listener)
@@ -62,12 +62,12 @@ def listening(listener: Callable[[Step], None]) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def heard() -> bool:
+def has_listeners() -> bool:
     """Return whether there is a listener, for callers that have to compute a step first."""
     return bool(_listeners)
 
 
-def tell(step: Step) -> None:
+def report_step(step: Step) -> None:
     """Pass a step on to all listeners."""
     for listener in tuple(_listeners):
         listener(step)
