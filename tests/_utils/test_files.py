@@ -161,13 +161,13 @@ def test_ctrl_c_as_soon_as_a_file_is_made_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(files.fcntl is None, reason="needs locks of POSIX")
-def test_another_writer_waits_for_its_turn(tmp_path):
+def test_another_writer_waits(tmp_path):
     order = []
 
     def write():
         write_folder(tmp_path, {"a": "second"}, outdated=lambda: order.append("second") or ())
 
-    with files._turn(tmp_path):  # locks are of open files, so a thread waits like a process
+    with files._locked(tmp_path):  # locks are of open files, so a thread waits like a process
         thread = threading.Thread(target=write)
         thread.start()
         thread.join(0.2)

@@ -1,4 +1,4 @@
-"""Whoever works tells how far it is, in order, and only to those who listen."""
+"""Methods, searches and audits report their progress in order, and only to listeners."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import manyview.cluster._base
 from manyview import GraphEnsemble
-from manyview._utils.progress import Step, heard, listening, tell
+from manyview._utils.progress import Step, has_listeners, listening, report_step
 from manyview.audit import audit_order, audit_seeds, audit_views
 from manyview.cluster import RDEKM, SMSC, available_methods, suggest_n_clusters
 from manyview.datasets import make_multiview
@@ -72,8 +72,8 @@ def test_nobody_is_called_if_nobody_listens(blobs, monkeypatch):
     def told(step):
         raise AssertionError(step)
 
-    monkeypatch.setattr(manyview.cluster._base, "tell", told)
-    assert not heard()
+    monkeypatch.setattr(manyview.cluster._base, "report_step", told)
+    assert not has_listeners()
     assert SMSC(3, random_state=0)._on_pass() is None
     SMSC(3, random_state=0).fit(blobs)
     with listening(lambda step: None), pytest.raises(AssertionError, match="SMSC"):
@@ -126,6 +126,6 @@ def test_a_listener_that_has_left_hears_nothing_even_after_an_error():
     steps = []
     with pytest.raises(KeyboardInterrupt), listening(steps.append):
         raise KeyboardInterrupt
-    tell(Step("late", 1, 2, "fits"))
+    report_step(Step("late", 1, 2, "fits"))
     assert steps == []
-    assert not heard()
+    assert not has_listeners()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from manyview.cli._choice import Choice, find_method, parse_n_clusters, parse_settings, slug
+from manyview.cli._choice import DEFAULT_METHOD, Choice, find_method, parse_n_clusters, parse_settings, slug
 from manyview.cluster import TBGL, GraphEnsemble, available_methods
 
 
@@ -11,6 +11,10 @@ from manyview.cluster import TBGL, GraphEnsemble, available_methods
 def test_every_method_is_found_under_its_names(method):
     for name in (slug(method.name), method.name, method.name.upper(), slug(method.name).replace("-", "_")):
         assert find_method(name) is method or find_method(name) == method
+
+
+def test_the_default_is_the_first_of_the_registry():
+    assert slug(available_methods()[0].name) == DEFAULT_METHOD
 
 
 def test_an_unknown_method_brings_similar_ones():

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 
 from manyview._utils.text import plain
 from manyview.cli._choice import slug
-from manyview.cli._folder import write_graph, write_labels
+from manyview.cli._output import write_graph, write_labels
 from manyview.cli.schemas import load_schema
 from manyview.cluster import GraphEnsemble, available_methods, suggest_n_clusters
 from manyview.datasets import make_multiview

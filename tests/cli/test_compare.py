@@ -23,8 +23,8 @@ from rich.console import Console
 
 import manyview.cli
 import manyview.experiments
-from manyview.cli._comparison import comparison_pieces
-from manyview.cli._tables import print_pieces
+from manyview.cli._answer_tables import comparison_pieces
+from manyview.cli._output import print_pieces
 from manyview.cluster._registry import get_method
 from manyview.datasets import make_multiview
 from manyview.experiments import Outcome, Store, _worker

@@ -120,7 +120,7 @@ def test_audits_take_it_too(call, tables):
         (["--scale", "max", "--set", "scaling=max"], "--scale and --set scaling=... set the same parameter."),
         (
             ["--scale", "max", "--scale", "rna=unit"],
-            "expected one scaling for all views, or VIEW=NAME for each that is",
+            "expected one scaling for all views, or VIEW=NAME for each view with",
         ),
         (["--scale", "rna=max", "--scale", "rna=unit"], "the view 'rna' is given twice."),
     ],

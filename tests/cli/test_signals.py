@@ -11,8 +11,8 @@ from contextlib import ExitStack
 import pytest
 
 import manyview
-from manyview.cli import _signals
-from manyview.cli._signals import stopped_by_signals
+from manyview.cli import _errors
+from manyview.cli._errors import stopped_by_signals
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs signals of POSIX")
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -55,7 +55,7 @@ def test_more_signals_do_not_disturb_the_tidying_up():
 
 def test_a_signal_that_was_swallowed_can_be_repeated(monkeypatch):
     now = iter([100.0, 106.0])
-    monkeypatch.setattr(_signals.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(_errors.time, "monotonic", lambda: next(now))
     with stopped_by_signals():
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
@@ -90,7 +90,7 @@ def test_threads_leave_signals_alone():
 def test_the_exit_code_holds_after_an_interrupt_in_an_exec(tmp_path):
     """Dataclasses and named tuples are made by exec, many of them when a command imports what it needs."""
     (tmp_path / "program.py").write_text(
-        "import signal, manyview.cli._app as app\n"
+        "import signal, manyview.cli as app\n"
         "from manyview.cli import main\n"
         "app.Program.invoke = lambda *args: exec('signal.raise_signal(signal.SIGTERM)', globals())\n"
         "main()\n"
@@ -146,4 +146,4 @@ def test_an_interrupt_is_not_lost_where_python_would_ignore_it(losing):
 def test_llvm_calls_back_under_these_names():
     from llvmlite.binding import ExecutionEngine
 
-    assert {name for name in vars(ExecutionEngine) if name.startswith("_raw_")} <= _signals._LOSING
+    assert {name for name in vars(ExecutionEngine) if name.startswith("_raw_")} <= _errors._IGNORING

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import typer
 
-from manyview.cli._source import Join, Source
+from manyview.cli._options import Join, Source
 from manyview.exceptions import ViewsError
 from manyview.io import read_views
 from manyview.io._annotations import LabelSource

@@ -6,8 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
-from manyview.cli._tables import print_pieces, summary_tables
-from manyview.cli._verdicts import ranking_tables
+from manyview.cli._experiment_tables import ranking_tables, summary_tables
+from manyview.cli._output import print_pieces
 
 
 def printed(pieces, width=80, **options):
@@ -118,7 +118,7 @@ def test_ranking(summary):
     assert lines[at + 4 : at + 6] == ["SFMC 1.00 1", "TBGL 2.00 2"]
     assert lines[at + 6 :] == [
         "critical difference of mean ranks at 0.05: 1.50; p of Friedman's test: 0.034",
-        "not told apart: SFMC, TBGL",
+        "no significant difference between: SFMC, TBGL",
         "left out: MVGL: never asked for",
     ]
 

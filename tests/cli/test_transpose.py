@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from manyview._utils.formats import extension_of
-from manyview.cli._source import Source
+from manyview.cli._options import Source
 from manyview.datasets import make_multiview
 from manyview.io._read import READERS
 

@@ -1,6 +1,6 @@
-"""The extensions of the files that are read: the one list that readers, errors and help texts take them from.
+"""Extensions of the files that manyview reads, for readers, errors and help texts.
 
-It imports nothing, so that a help text can be shown without the readers.
+It imports none of the readers, so that help texts are printed without them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""What may follow the extension of a text table."""
+"""Extensions that may follow that of a text table."""
 
 TEXT_TABLES = (".csv", ".tsv", ".tab", ".txt")
-"""Tables as text, of which each may be compressed."""
+"""Tables as text; each may be compressed."""
 
 
 def _with_compressed(extensions: Iterable[str]) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def uncompressed(extension: str) -> str:
 
 
 def in_words(extensions: Iterable[str]) -> str:
-    """Return a list of extensions for people; compressed tables are named together.
+    """Return a list of extensions in words; compressed tables are named together.
 
     Examples
     --------

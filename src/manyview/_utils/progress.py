@@ -12,22 +12,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """Where some work is.
+    """State of some work.
 
     Parameters
     ----------
     what : str
         The work, such as "GraphEnsemble".
     done : int
-        Steps made.
+        Steps that are done.
     total : int
-        Steps that there will be, at most.
+        Maximum number of steps.
     unit : str
-        What is counted: "passes", "starts", "views", "members", "samples", "fits".
+        What the steps are: "passes", "starts", "views", "members", "samples", "fits".
     objective : float, optional
-        What a solver has reached.
+        Current value of the objective.
     measure : str
-        What the objective is.
+        Name of the objective.
     """
 
     what: str
@@ -43,16 +43,16 @@ _listeners: list[Callable[[Step], None]] = []
 
 @contextmanager
 def listening(listener: Callable[[Step], None]) -> Iterator[None]:
-    """Have every step that is told meanwhile, in any thread, passed on to ``listener``.
+    """Pass every step that is reported within the block, in any thread, to ``listener``.
 
     Examples
     --------
-    >>> from manyview._utils.progress import Step, listening, tell
-    >>> heard = []
-    >>> with listening(heard.append):
-    ...     tell(Step("search", 1, 3, "fits"))
-    >>> tell(Step("search", 2, 3, "fits"))
-    >>> [(step.done, step.total) for step in heard]
+    >>> from manyview._utils.progress import Step, listening, report_step
+    >>> steps = []
+    >>> with listening(steps.append):
+    ...     report_step(Step("search", 1, 3, "fits"))
+    >>> report_step(Step("search", 2, 3, "fits"))
+    >>> [(step.done, step.total) for step in steps]
     [(1, 3)]
     """
     _listeners.append(listener)
@@ -62,12 +62,12 @@ def listening(listener: Callable[[Step], None]) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def heard() -> bool:
-    """Return whether there is a listener, for callers to whom making a step is work."""
+def has_listeners() -> bool:
+    """Return whether there is a listener, for callers that have to compute a step first."""
     return bool(_listeners)
 
 
-def tell(step: Step) -> None:
+def report_step(step: Step) -> None:
     """Pass a step on to all listeners."""
     for listener in tuple(_listeners):
         listener(step)

@@ -1,4 +1,4 @@
-"""Text from files and specs made safe to show, durations in words, and values as JSON knows them."""
+"""Text that is safe to print, durations in words, and values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def printable(text: object) -> str:
-    r"""Put ``text`` on one line, with everything that a terminal would act on shown as an escape.
+    r"""Return ``text`` on one line, with control characters as escapes, so that it cannot steer a terminal.
 
     Examples
     --------
@@ -20,14 +20,14 @@ def printable(text: object) -> str:
 
 
 def without_commands(text: str) -> str:
-    """The text with everything that a terminal would act on, or that cannot be seen, as an escape."""
+    """Replace control and invisible characters by escapes."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def one_line(text: object, most: int = 2000) -> str:
-    r"""The same as :func:`printable`, with the middle left out where it is longer than ``most``.
+    r"""Return ``text`` as :func:`printable` does, without the middle if it is longer than ``most``.
 
-    What is wrong is said at the beginning of a text, what to do at its end; a name of any length may be between.
+    Error messages begin with what is wrong and end with what to do; a name of any length may be between.
 
     Examples
     --------
@@ -38,13 +38,13 @@ def one_line(text: object, most: int = 2000) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The beginning and the end of a text that is longer than ``most``."""
+    """Leave out the middle of a text that is longer than ``most``."""
     half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]} … {text[-half:]}"
 
 
 def shortened(text: object, most: int = 80) -> str:
-    r"""The same as :func:`printable`, cut in the middle if it is long: how a name ends often tells it from others.
+    r"""Return a name as :func:`printable` does, without the middle if it is long; long names often differ at the end.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def shortened(text: object, most: int = 80) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time for people: two digits below ten seconds, the two largest units from a minute on.
+    """Return a duration in words: two digits below ten seconds, the two largest units from a minute on.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def duration(seconds: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: no NaN and no infinity. What JSON has no word for becomes Python's text for it.
+    """Return a value that JSON can represent: None for NaN and infinity, Python's text for unknown types.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def plain(value: Any) -> Any:
     >>> plain(slice(3))
     'slice(None, 3, None)'
     """
-    import numpy as np  # here, as the command line says --help without it
+    import numpy as np  # here, because the command line prints its help without numpy
 
     if value is None or isinstance(value, str | bool):
         return value

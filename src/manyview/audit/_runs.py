@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from manyview._utils.progress import Step, tell
+from manyview._utils.progress import Step, report_step
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning
 from manyview.metrics import accuracy, adjusted_rand
@@ -73,7 +73,7 @@ class Runs:
         return labels
 
     def _report(self) -> None:
-        tell(Step(self.audit, self._n_done, self.n_fits, "fits"))
+        report_step(Step(self.audit, self._n_done, self.n_fits, "fits"))
 
     def _check_labels(self, model: Any, n_samples: int) -> np.ndarray:
         if not hasattr(model, "labels_"):

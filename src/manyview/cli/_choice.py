@@ -1,4 +1,4 @@
-"""Methods by the names that are typed, and their parameters."""
+"""The method that a command fits: its name, its parameters and the number of clusters, as typed by a user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from manyview.cluster import Method
 
 AUTO = "auto"
-# A range as it is typed, with a colon, or as it may be typed by mistake.
+DEFAULT_METHOD = "graph-ensemble"  # the first of the registry, which is not imported for help texts
+# A range with its colon, or as it may be typed by mistake.
 _RANGE = re.compile(r"(\d+)\s*(:|-|,|\.\.+|to)\s*(\d+)")
 
 Clusters = Annotated[str, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.", show_default=False)]
@@ -27,7 +28,7 @@ ClustersOrRange = Annotated[
         "-k",
         "--clusters",
         metavar="K|LOW:HIGH|auto",
-        help="Number of clusters, or a range to choose from, such as 2:60; auto chooses from a range that follows from "
+        help="Number of clusters, or a range to choose from, such as 2:60; auto chooses from a range that depends on "
         "the number of samples.",
         show_default=False,
     ),
@@ -35,8 +36,8 @@ ClustersOrRange = Annotated[
 
 _SCALE_HELP = "\n\n".join(
     [
-        "How the features of all views, or of one, are made comparable; may be repeated for other views. Default: that "
-        "of the method; graph-ensemble has auto, which chooses for each view.",
+        "How to scale the features of all views, or of one view; may be repeated for other views. Default: that of the "
+        "method, see: manyview methods NAME.",
         *(f"{name}: {line}" for name, line in SCALINGS.items()),
     ]
 )
@@ -46,9 +47,9 @@ _SCALE_HELP = "\n\n".join(
 class Choice:
     """Which method to fit, and how: the options of every command that fits one."""
 
-    method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help="See: manyview methods.")] = (
-        "graph-ensemble"
-    )
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="NAME", help="Method to fit; see: manyview methods.")
+    ] = DEFAULT_METHOD
     settings: Annotated[
         list[str],
         typer.Option(
@@ -58,13 +59,13 @@ class Choice:
     scales: Annotated[
         list[str], typer.Option("--scale", metavar="NAME|VIEW=NAME", help=_SCALE_HELP, show_default=False)
     ] = field(default_factory=list)
-    seed: Annotated[int, typer.Option("--seed", min=0, help="For everything that is drawn by lot.")] = 0
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Threads; all cores unless given.")
+        int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Number of threads. Default: all cores.")
     ] = None
 
     def estimator(self, n_clusters: int | str | range) -> Any:
-        """Make the estimator, not fitted."""
+        """Return the estimator, not fitted."""
         from manyview.cluster._registry import make_estimator
 
         parameters = self.parameters
@@ -86,7 +87,7 @@ class Choice:
         return found | {"scaling": parse_scales(self.scales, method)}
 
     def check_scales(self, names: Sequence[str]) -> None:
-        """Refuse a ``--scale`` for a view that is not among these."""
+        """Raise an error if ``--scale`` names a view that does not exist."""
         scaling = self.parameters["scaling"] if self.scales else {}
         unknown = [name for name in scaling if name not in names] if isinstance(scaling, dict) else []
         if unknown:
@@ -96,20 +97,20 @@ class Choice:
 
     @property
     def takes_auto(self) -> bool:
-        """Whether the method itself can look for the number of clusters, ``n_clusters="auto"``."""
+        """Whether the method chooses the number of clusters itself, with ``n_clusters="auto"``."""
         rules = find_method(self.method).estimator._parameter_constraints["n_clusters"]
         return any(rule.is_satisfied_by(AUTO) for rule in rules)
 
     @property
     def words(self) -> list[str]:
-        """The command line that asks for the same."""
+        """The words of the command line with the same options."""
         words = ["--method", self.method] + [word for setting in self.settings for word in ("--set", setting)]
         words += [word for scale in self.scales for word in ("--scale", scale)]
         return words + ["--seed", str(self.seed)] + ([] if self.jobs is None else ["--jobs", str(self.jobs)])
 
 
 def slug(name: str) -> str:
-    """What a method is called on the command line.
+    """Return the name of a method on the command line.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def slug(name: str) -> str:
 
 
 def find_method(name: str, hint: str = "--method") -> Method:
-    """Return the method that a user means, however its name is spelled; ``hint`` is where it was typed.
+    """Return the method with this name; ``hint`` is the option or argument that names it in errors.
 
     Capitals, hyphens and underscores do not matter.
     """
@@ -143,7 +144,7 @@ def _plain(name: str) -> str:
 
 
 def parse_n_clusters(text: str, *, may_choose: bool = False) -> int | str | range:
-    """Return the number of clusters; or, where one may be chosen, "auto" or the range that ``LOW:HIGH`` stands for."""
+    """Return the number of clusters; with ``may_choose`` also "auto", or the range from ``LOW:HIGH``."""
     text = text.strip()
     pair = _RANGE.fullmatch(text)
     if may_choose and text.lower() == AUTO:
@@ -170,7 +171,7 @@ def parse_n_clusters(text: str, *, may_choose: bool = False) -> int | str | rang
 
 
 def as_typed(n_clusters: int | str | range) -> str:
-    """Return what to type after ``-k``.
+    """Return the value to type after ``-k``.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def as_typed(n_clusters: int | str | range) -> str:
 
 
 def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
-    """Parameters from ``NAME=VALUE``: numbers, true, false, null and lists as JSON has them, all else is text."""
+    """Return parameters from ``NAME=VALUE``; a value that is not JSON is text."""
     from manyview.cluster._registry import settable
 
     known = settable(method)
@@ -205,9 +206,9 @@ def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
 
 
 def parse_scales(scales: Sequence[str], method: Method) -> str | dict[str, str]:
-    """Return the scaling of all views from ``NAME``, or that of some by their names from ``VIEW=NAME``.
+    """Return the scaling of all views from ``NAME``, or a dict of scalings by view from ``VIEW=NAME``.
 
-    The name of a view may hold "=", that of a scaling does not.
+    The name of a view may contain "=", that of a scaling does not.
     """
     rules, known = method.estimator._parameter_constraints.get("scaling"), scalings_of(method)
     if rules is None:
@@ -219,12 +220,12 @@ def parse_scales(scales: Sequence[str], method: Method) -> str | dict[str, str]:
         if equals and dict not in rules:
             raise typer.BadParameter(
                 f"{method.name} scales all views in the same way: expected a scaling for all, such as --scale {name}, "
-                f"got {scale!r}. graph-ensemble takes one for each view.",
+                f"got {scale!r}. One for each view: --method {' or '.join(_methods_that_scale_each_view())}.",
                 param_hint="--scale",
             )
         if not equals and len(scales) > 1:
             raise typer.BadParameter(
-                f"expected one scaling for all views, or VIEW=NAME for each that is to have one of its own, got "
+                f"expected one scaling for all views, or VIEW=NAME for each view with a scaling of its own, got "
                 f"{', '.join(map(repr, scales))}.",
                 param_hint="--scale",
             )
@@ -237,10 +238,17 @@ def parse_scales(scales: Sequence[str], method: Method) -> str | dict[str, str]:
 
 
 def scalings_of(method: Method) -> dict[str, str]:
-    """Return what a method takes as its scaling, with a line on each."""
+    """Return the scalings of a method, with a line on each."""
     rules = method.estimator._parameter_constraints.get("scaling", [])
     known = {AUTO: "chosen for each view by its values"} | SCALINGS
     return {name: line for name, line in known.items() if any(name in getattr(rule, "options", ()) for rule in rules)}
+
+
+def _methods_that_scale_each_view() -> list[str]:
+    from manyview.cluster import available_methods
+
+    constraints = {method.name: method.estimator._parameter_constraints for method in available_methods()}
+    return [slug(name) for name, rules in constraints.items() if dict in rules.get("scaling", [])]
 
 
 def _check_scaling(name: str, known: Sequence[str], scale: str) -> None:

@@ -1,4 +1,4 @@
-"""From exceptions to one line on stderr and an exit code."""
+"""How the program ends: exceptions become one line on stderr and an exit code, and so do signals."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import gc
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
+import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from manyview._utils.text import one_line
-from manyview.cli._signals import Stop, stopped_by_signals
 
 BAD_INPUT = 2
 INTERNAL = 1
 STOPPED = 130
-"""As a shell reports a program that Ctrl-C ended; after another signal, the program ends with the code of that."""
+"""As shells report a program that Ctrl-C has ended. After another signal, the program ends with the code of that."""
 
 # Arguments of Python that errors name, as in "pass views_key=" or "no such column (id_column)", and that are options
 # here.
@@ -31,8 +34,14 @@ _KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:'([^']*)'|\"([^\"]*)\"|(True|False)
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
 _SCALING = re.compile(r"\bscaling=(\{[^{}]*\})")
 
-# The base of all that is wrong with the arguments. Its module depends on the version of typer, its place does not.
+# The base class of all errors about arguments. Its module depends on the version of typer.
 UsageError: Any = typer.BadParameter.__base__
+
+_UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)  # other handlers are left alone, such as that of nohup
+# Functions in which Python prints an exception and goes on: finalisers, and what LLVM calls while it compiles a kernel.
+_IGNORING = {"__del__", "_raw_object_cache_notify", "_raw_object_cache_getbuffer"}
+_RETRY_AFTER = 0.02  # seconds
+_QUIET = 5.0  # seconds after a signal in which others are ignored, so that they do not interrupt the clean-up
 
 
 class Program(TyperGroup):
@@ -41,7 +50,7 @@ class Program(TyperGroup):
     debug = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; ``--transpose`` may come without a file, which the parser of options does not know."""
+        """Parse the arguments; ``--transpose`` may come without a file, which typer does not support."""
         pairs = zip(args, [*args[1:], "-"], strict=False)
         words = ["--transpose=*" if word == "--transpose" and after[:1] == "-" else word for word, after in pairs]
         return super().parse_args(ctx, words)
@@ -58,20 +67,17 @@ class Program(TyperGroup):
             raise typer.Exit(STOPPED) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the program, and leave it with the exit code that fits."""
+        """Run the program, and exit with the code that fits."""
         inner = {**options, "standalone_mode": False}
         if not options.get("standalone_mode", True):
             return super().main(*args, **inner)
         for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a terminal that knows no "±" gets an escape, not an error
+            if hasattr(stream, "reconfigure"):  # a terminal that cannot show "±" gets an escape, not an error
                 stream.reconfigure(errors="backslashreplace")
         run = super().main
         with stopped_by_signals() as stop:
             code = self._exit_code(lambda: run(*args, **inner), stop)
-        # After a KeyboardInterrupt in an exec, such as that of a dataclass that is being imported, `python -m` ends by
-        # SIGINT whatever the exit code, though it was caught. Another exec makes it forget.
-        exec("")
-        gc.freeze()  # Python would look through all of scikit-learn and numba for garbage before it ends: half a second
+        gc.freeze()  # at exit, Python would search scikit-learn and numba for garbage: half a second
         sys.exit(code)
 
     def _exit_code(self, run: Callable[[], Any], stop: Stop) -> int:
@@ -81,13 +87,13 @@ class Program(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             say("stopped.")
             return stop.exit_code or STOPPED
-        except BrokenPipeError:
-            _leave_pipe()
+        except BrokenPipeError:  # the reader has left, as in "manyview ... | head"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain when it ends
             return INTERNAL
         except Exception as error:
             if self.debug:
                 traceback.print_exc()
-            if stop.exit_code:  # a module that is stopped while it is imported often says something else
+            if stop.exit_code:  # a module that is stopped while it is imported often raises another error
                 say("stopped.")
                 return stop.exit_code
             say(describe(error))
@@ -95,27 +101,99 @@ class Program(TyperGroup):
         return stop.exit_code or (code if isinstance(code, int) else 0)
 
 
+class Stopped(KeyboardInterrupt):
+    """A signal has ended the program.
+
+    A class of its own, because after a plain ``KeyboardInterrupt`` in an ``exec``, such as that of a dataclass that is
+    being imported, ``python -m`` kills itself with SIGINT, though the exception was caught.
+    """
+
+
+class Stop:
+    """State of the signal handlers.
+
+    Attributes
+    ----------
+    exit_code : int or None
+        128 plus the number of the first signal, as shells report it; None as long as there was none.
+    """
+
+    def __init__(self) -> None:
+        self.exit_code: int | None = None
+        self._last = -_QUIET
+
+    def handle(self, number: int, frame: Any) -> None:
+        """Raise :class:`Stopped`, whatever the signal, so that all of them clean up as Ctrl-C does."""
+        if _is_ignored_in(frame):
+            threading.Timer(_RETRY_AFTER, _send_again, [number]).start()
+            return
+        now = time.monotonic()
+        self.exit_code = self.exit_code or 128 + number
+        if now - self._last >= _QUIET:
+            self._last = now
+            raise Stopped
+
+
+def _is_ignored_in(frame: Any) -> bool:
+    """Return whether Python would print an exception that is raised here, and go on."""
+    while frame is not None and frame.f_code.co_name not in _IGNORING:
+        frame = frame.f_back
+    return frame is not None
+
+
+def _send_again(number: int) -> None:
+    """Send a signal to the main thread: sent to another thread, it would not wake the main thread from waiting."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:  # Windows
+        signal.raise_signal(number)
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[Stop]:
+    """Let Ctrl-C, SIGTERM and the closing of the terminal end the block; only in the main thread."""
+    stop = Stop()
+    is_main = threading.current_thread() is threading.main_thread()
+    names = ("SIGINT", "SIGTERM", "SIGHUP") if is_main else ()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]  # Windows has no SIGHUP
+    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) in _UNTOUCHED}
+    try:
+        for number in before:
+            signal.signal(number, stop.handle)
+        yield stop
+    finally:
+        for number, handler in before.items():
+            # a program that was stopped is about to end: more signals must not change its exit code
+            signal.signal(number, signal.SIG_IGN if stop.exit_code else handler)
+
+
 def say(text: str) -> None:
-    """Print one line on stderr, as everything that is no result."""
+    """Print one line on stderr, for everything that is not a result."""
     print(f"manyview: {one_line(text)}", file=sys.stderr)
 
 
 def is_bad_input(error: BaseException) -> bool:
-    """Tell whether the user can put it right: wrong arguments, files that are not there, values that we refuse.
+    """Return whether the user can correct it: wrong arguments, files that do not exist, values that we refuse.
 
     A ``ValueError`` or ``MemoryError`` is meant for the user if our own code raised it, or if scikit-learn did when it
     checked a parameter; from elsewhere it is a mistake of ours.
     """
     if isinstance(error, (UsageError, OSError)) or type(error).__module__ == "manyview.exceptions":
         return True
-    place = _raised_by(error)
+    module = _raised_by(error)
     return isinstance(error, (ValueError, MemoryError)) and (
-        place.partition(".")[0] == "manyview" or place == "sklearn.utils._param_validation"
+        module.partition(".")[0] == "manyview" or module == "sklearn.utils._param_validation"
     )
 
 
+def _raised_by(error: BaseException) -> str:
+    """Return the name of the module whose code raised ``error``."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
+
+
 def describe(error: BaseException) -> str:
-    """Say what is wrong, and what to do."""
+    """Return what is wrong, and what to do."""
     if isinstance(error, UsageError):
         context = getattr(error, "ctx", None)
         hint = f" See: {context.command_path} --help" if context else ""
@@ -129,7 +207,7 @@ def describe(error: BaseException) -> str:
 
 
 def in_options(text: str) -> str:
-    """A text of the library that recommends arguments of Python, recommending options instead.
+    """Replace arguments of Python that a text of the library recommends by options.
 
     Examples
     --------
@@ -151,7 +229,7 @@ def in_options(text: str) -> str:
 
 
 def _as_scales(found: re.Match[str]) -> str:
-    """The options for scalings that a text recommends for some views; the text itself if it is no dict of Python."""
+    """Return the options for a dict of scalings; the text itself if it is not a dict of Python."""
     try:
         scaling = ast.literal_eval(found[1])
     except (SyntaxError, ValueError):
@@ -160,28 +238,12 @@ def _as_scales(found: re.Match[str]) -> str:
 
 
 def _as_option(found: re.Match[str]) -> str:
-    """The option for an argument that a text recommends, with its value if it has one."""
+    """Return the option for an argument, with its value if it has one."""
     name, value, other, switch = found.groups()
     value = other if value is None else value
-    return f"--{'no-' if switch == 'False' else ''}{_option(name)}" + (
-        "" if value is None else f" {shlex.quote(value)}"
-    )
+    option = f"--{'no-' if switch == 'False' else ''}{_option(name)}"
+    return option if value is None else f"{option} {shlex.quote(value)}"
 
 
 def _option(argument: str) -> str:
     return "id" if argument == "id_column" else argument.replace("_", "-")
-
-
-def _raised_by(error: BaseException) -> str:
-    """Name the module whose code raised ``error``."""
-    place = error.__traceback__
-    if place is None:
-        return ""
-    while place.tb_next is not None:
-        place = place.tb_next
-    return str(place.tb_frame.f_globals.get("__name__", ""))
-
-
-def _leave_pipe() -> None:
-    """Nobody reads on, as in ``manyview ... | head``: keep Python from complaining about it when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

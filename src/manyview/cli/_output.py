@@ -1,65 +1,40 @@
-"""What goes to stdout: tables for people, JSON for programs."""
+"""What commands print on stdout, and the folders that they write: tables for people, JSON for programs.
+
+Text that comes from a spec, a file or an error goes through :func:`words` before it is printed: it is never read as
+markup, and nothing in it reaches the terminal as a command.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from manyview._utils.files import Content, quoting, write_folder
+from manyview._utils.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from manyview.views import Views
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_OUT = typer.Option("--out", "-o", metavar="DIR", help="Folder to write all files to.")
-OutFolder = Annotated[Path, _OUT]
-OptionalOutFolder = Annotated[Path | None, _OUT]
-"""For commands that write nothing unless asked to."""
+Json = dict[str, Any]
 
-
-def check_folder(folder: Path | None, names: Sequence[str]) -> None:
-    """Refuse a folder that cannot be written to, or in which files would be lost that are not ours.
-
-    This is asked before anything is computed: nobody should wait for a fit, and then find that there is no room for it.
-
-    Parameters
-    ----------
-    folder : Path or None
-        None is no folder, and fine.
-    names : sequence of str
-        The files that will be written. The first is JSON that says its format: if it is there, the others are ours.
-    """
-    if folder is None:
-        return
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not place.is_dir():
-        raise _bad_folder(f"{folder} cannot be a folder: {place} is a file.")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise _bad_folder(f"there is no permission to write to {place}.")
-    if read_document(folder / names[0]) is None:
-        for name in names:
-            if (folder / name).exists():
-                raise _bad_folder(f"{folder / name} is there already, and was not written by this command.")
-
-
-def _bad_folder(reason: str) -> typer.BadParameter:
-    return typer.BadParameter(f"{reason} Choose another folder.", param_hint="--out")
-
-
-def read_document(path: Path) -> dict[str, Any] | None:
-    """What an earlier run has written there; None if there is nothing, or something that is not ours."""
-    try:
-        found = json.loads(path.read_bytes())
-        return found if str(found["format"]).startswith("manyview ") else None
-    except (OSError, ValueError, TypeError, LookupError):
-        return None
+# The result comes first: an earlier one lists which of the other files are ours.
+ANSWER_NAMES = {"result": "result.json", "labels": "labels.csv", "graph": "graph.npz", "report": "report.html"}
+_GRAPHS = ("consensus_graph_", "learned_graph_")
 
 
 def to_json(value: Any) -> str:
-    """Plain values as JSON that any program can read: no NaN, no infinity."""
+    """Return plain values as JSON that any program can read: no NaN, no infinity."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
@@ -69,7 +44,160 @@ def print_json(value: Any) -> None:
 
 
 def result_console() -> Console:
-    """Where tables are printed to."""
-    from rich.console import Console
-
+    """Return the console on stdout, for tables."""
     return Console(highlight=False)
+
+
+def print_pieces(pieces: Iterable[RenderableType], console: Console) -> None:
+    """Print texts and tables one after the other. What is wider than the terminal is wrapped, never cut off."""
+    for piece in pieces:
+        if isinstance(piece, Table):
+            for column in piece.columns:
+                if column.no_wrap:  # rich would cut it to make room
+                    column.min_width = max(console.measure(cell).maximum for cell in (column.header, *column.cells))
+        console.print(piece, crop=False)
+
+
+def words(text: object, style: str = "") -> Text:
+    """Return text as it is, without markup or escapes."""
+    return Text(printable(text), style=style)
+
+
+def new_table(*columns: tuple[str, bool], right: bool = False) -> Table:
+    """Return an empty table; a column is its heading, and whether it holds numbers, which are never wrapped."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for heading, is_number in columns:
+        lines = Text("\n").join(words(line) for line in heading.split("\n"))
+        table.add_column(lines, no_wrap=is_number, overflow="fold", justify="right" if right else "left")
+    return table
+
+
+def reasons(results: Iterable[tuple[str, str, Json]]) -> list[Text]:
+    """Return why results are missing, for below a table: one line per reason, with all rows that it concerns.
+
+    Parameters
+    ----------
+    results : iterable of (name of the row, order of the samples, result)
+    """
+    concerned: dict[str, dict[str, dict[str, None]]] = {}  # the inner dicts are sets that keep their order
+    for name, order, result in results:
+        if result.get("reason") and result["status"] != "absent":
+            concerned.setdefault(result["reason"], {}).setdefault(name, {})[order] = None
+    lines = []
+    for reason, rows in concerned.items():
+        names = ", ".join(f"{name} ({', '.join(orders)})" for name, orders in rows.items())
+        lines.append(words(f"{names}: {reason}"))
+    return lines
+
+
+def check_folder(folder: Path | None, names: Sequence[str]) -> None:
+    """Refuse a folder that cannot be written to, or in which files would be lost that are not ours.
+
+    Commands check this before they compute anything, so that no fit is lost for want of a folder.
+
+    Parameters
+    ----------
+    folder : Path or None
+        None if nothing is to be written.
+    names : sequence of str
+        The files that will be written. The first is a JSON file of ours, with "format": if it exists, the others are
+        taken for ours as well.
+    """
+    if folder is None:
+        return
+    parent = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not parent.is_dir():
+        raise _bad_folder(f"{folder} cannot be a folder: {parent} is a file.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise _bad_folder(f"there is no permission to write to {parent}.")
+    if _read_document(folder / names[0]) is None:
+        for name in names:
+            if (folder / name).exists():
+                raise _bad_folder(f"{folder / name} is there already, and was not written by this command.")
+
+
+def _bad_folder(reason: str) -> typer.BadParameter:
+    return typer.BadParameter(f"{reason} Choose another folder.", param_hint="--out")
+
+
+def _read_document(path: Path) -> Json | None:
+    """Return a JSON file that an earlier run has written; None if there is none, or if it is not ours."""
+    try:
+        found = json.loads(path.read_bytes())
+        return found if str(found["format"]).startswith("manyview ") else None
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
+
+
+def write_answer(folder: Path, model: Any, views: Views, result: Json, page: str | None) -> Json:
+    """Write all files of an answer, or none; files of an earlier answer that this one does not have are removed.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it does not exist.
+    model : fitted estimator
+        With labels, and perhaps a graph.
+    views : Views
+        With the ids of the samples, if they have some.
+    result : dict
+        As :func:`manyview.report.documents.describe_result` returns it.
+    page : str or None
+        The report, if one is wanted.
+
+    Returns
+    -------
+    dict
+        The result with ``output``: the path of each file, or None if it was not written. The file result.json has the
+        names without the folder.
+    """
+    graph = next((getattr(model, name) for name in _GRAPHS if hasattr(model, name)), None)
+    contents: dict[str, Content] = {"labels": lambda file: write_labels(file, model, views)}
+    if graph is not None:
+        contents["graph"] = lambda file: write_graph(file, graph, getattr(model, "anchor_indices_", None))
+    if page is not None:
+        contents["report"] = page.encode(errors="backslashreplace")  # file names may hold bytes that are no text
+    names = {part: name if part in contents or part == "result" else None for part, name in ANSWER_NAMES.items()}
+    text = to_json({**result, "output": names})
+
+    files = {ANSWER_NAMES["result"]: text} | {ANSWER_NAMES[part]: content for part, content in contents.items()}
+    try:
+        write_folder(folder, files, outdated=lambda: _written_before(folder))
+    except OSError as error:
+        what_to_do = "Nothing was written. Make room, or choose another folder with --out."
+        raise OSError(error.errno, f"{error.strerror}. {what_to_do}", error.filename) from error
+    return {**result, "output": {part: None if name is None else str(folder / name) for part, name in names.items()}}
+
+
+def _written_before(folder: Path) -> set[str]:
+    """Return the names of the files that an earlier run has written to this folder."""
+    earlier = (_read_document(folder / ANSWER_NAMES["result"]) or {}).get("output")
+    return set(earlier.values()) & set(ANSWER_NAMES.values()) if isinstance(earlier, dict) else set()
+
+
+def write_labels(file: BinaryIO, model: Any, views: Views) -> None:
+    """Write the id (the row number if there is none), the cluster and the confidence of every sample as CSV."""
+    ids = range(views.n_samples) if views.sample_ids is None else views.sample_ids.tolist()
+    confidence = getattr(model, "confidence_", None)
+    shares = [""] * views.n_samples
+    if confidence is not None:
+        shares = [f"{share:.4f}" for share in confidence.clip(0, 1).round(4).tolist()]
+    text = TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
+    table = csv.writer(text, lineterminator="\n", quoting=quoting(ids))
+    table.writerow(["sample", "cluster", "confidence"])
+    table.writerows(zip(ids, model.labels_.tolist(), shares, strict=True))
+    text.detach()
+
+
+def write_graph(file: BinaryIO, graph: Any, anchors: Any = None) -> None:
+    """Write a sparse graph for ``scipy.sparse.load_npz``, with the rows of the data that are anchors beside it.
+
+    It is not compressed: that would take longer than all other files together.
+    """
+    import numpy as np
+    import scipy.sparse as sp
+
+    table = sp.csr_array(graph)
+    parts = {"data": table.data, "indices": table.indices, "indptr": table.indptr, "shape": np.array(table.shape)}
+    others = {} if anchors is None else {"anchors": anchors}
+    np.savez(file, format=np.array(b"csr"), _is_array=np.array(True), **parts, **others)

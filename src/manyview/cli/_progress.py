@@ -1,167 +1,145 @@
-"""How far work is, on stderr and only if that is a terminal."""
+"""Progress of fits, audits and experiments, drawn by rich on stderr; nothing is drawn if that is not a terminal."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID
+from rich.table import Column
 from rich.text import Text
 
 from manyview._utils.progress import Step, listening
 from manyview._utils.text import duration, printable
 
 if TYPE_CHECKING:
-    from manyview.experiments.runner import Progress
+    from manyview.experiments.runner import Progress as CellEvent
 
-_BAR = 30
-
-
-class ProgressDisplay:
-    """A bar with counts and the time left, and below it the cells that are running.
-
-    Parameters
-    ----------
-    console : rich.console.Console, optional
-        Where to draw; stderr unless given.
-    """
-
-    def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
-
-    def __enter__(self) -> ProgressDisplay:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._live.stop()
-
-    def update(self, event: Progress) -> None:
-        """Draw the state that the runner reports."""
-        self._live.update(progress_lines(event), refresh=True)
+_SPEED_PERIOD = 3600.0  # seconds; the time left follows from the steps of this period, as some take minutes
 
 
-def progress_lines(event: Progress) -> Group:
-    """Lay out one state of a run."""
-    left = "time left not known yet" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
-    line = Table.grid(padding=(0, 2))
-    line.add_row(
-        ProgressBar(total=max(event.total, 1), completed=event.done, width=_BAR),
-        Text(f"{event.done}/{event.total} cells"),
-        Text(f"{event.failed} failed", style="red" if event.failed else ""),
-        Text(left),
-    )
-    running = (Text(f"  {printable(name)}", style="dim", no_wrap=True, overflow="ellipsis") for name in event.running)
-    return Group(line, *running)
+class _TextOf(ProgressColumn):
+    """A column of text that is never wrapped and never read as markup."""
+
+    def __init__(self, text: Callable[[Task], str]) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._text = text
+
+    def render(self, task: Task) -> Text:
+        return Text(printable(self._text(task)))
+
+
+def _bar() -> BarColumn:
+    return BarColumn(bar_width=None, table_column=Column(max_width=30))  # narrower if the terminal is
 
 
 @contextmanager
 def fit_progress(console: Console | None = None) -> Iterator[None]:
-    """Show how far fits, searches and audits are, until they end in one way or another.
-
-    Nothing is shown, and nobody listens, if stderr is no terminal.
+    """Show the progress of fits, searches and audits within the block.
 
     Parameters
     ----------
     console : rich.console.Console, optional
-        Where to draw; stderr unless given.
+        Where to draw; stderr by default.
     """
-    console = console or Console(stderr=True, highlight=False)
-    if not console.is_terminal:
+    console = console or Console(stderr=True)
+    if not console.is_interactive:
         yield
         return
-    shown = StepLines()
-    # It is drawn by a thread of its own, ten times a second: telling costs nothing, and the time goes on between steps.
-    # What is printed to stdout meanwhile is a result, and no business of this display.
-    with (
-        listening(shown.update),
-        Live(console=console, get_renderable=shown.draw, refresh_per_second=10, transient=True, redirect_stdout=False),
-    ):
+    with StepProgress(console=console) as progress, listening(progress.show):
         yield
 
 
-@dataclass
-class _Line:
-    """A piece of work, when it began, and when its last step was told."""
+class StepProgress(Progress):
+    """One line for each piece of work under way; work inside other work, such as the fits of an audit, is below it."""
 
-    step: Step
-    start: float
-    told: float
+    def __init__(self, **options: Any) -> None:
+        columns = (
+            _TextOf(lambda task: task.description),
+            _bar(),
+            _TextOf(lambda task: task.fields["count"]),
+            _TextOf(lambda task: task.fields["reached"]),
+            _TextOf(lambda task: duration((task.finished_time if task.finished else task.elapsed) or 0.0)),
+            _TextOf(_time_left),
+        )
+        # what is printed to stdout meanwhile is a result, and stays as it is
+        super().__init__(
+            *columns, transient=True, redirect_stdout=False, speed_estimate_period=_SPEED_PERIOD, **options
+        )
+        self._lines: dict[str, tuple[TaskID, Step]] = {}
+        self._steps_lock = Lock()  # steps may come from any thread
+        self._working: TaskID | None = self.add_task("working", total=None, count="", reached="")
+
+    def show(self, step: Step) -> None:
+        """Show a step: begin a line, or update that of the same work."""
+        with self._steps_lock:
+            if self._working is not None:
+                self.remove_task(self._working)
+                self._working = None
+            task, before = self._lines.get(step.what, (None, step))
+            names = list(self._lines)
+            if task is None:  # finished work makes room
+                over = [name for name, (_, last) in self._lines.items() if last.done >= last.total]
+            else:  # what began later was a part of it, and has ended
+                over = names[names.index(step.what) + 1 :]
+            for name in over:
+                self.remove_task(self._lines.pop(name)[0])
+            reached = "" if step.objective is None else f"{step.measure} {step.objective:.4g}"
+            texts: dict[str, Any] = {"count": f"{step.done:,}/{step.total:,} {step.unit}", "reached": reached}
+            if task is None:
+                task = self.add_task(step.what, total=step.total, **texts)
+            elif step.unit != before.unit or step.done < before.done:  # it counts something else, or begins anew
+                self.reset(task, total=step.total)
+            self.update(task, total=step.total, completed=step.done, **texts)
+            self._lines[step.what] = task, step
 
 
-class StepLines:
-    """A line for each piece of work that goes on: work inside other work, as the fits of an audit, is shown below it.
+def _time_left(task: Task) -> str:
+    """Return the time left at most: a method may stop before it has made all its passes."""
+    if task.finished or task.total is None:
+        return ""
+    left = task.time_remaining
+    return "time left not known yet" if left is None else f"at most {duration(left)} left"
+
+
+@contextmanager
+def cell_progress(console: Console | None = None) -> Iterator[Callable[[CellEvent], None]]:
+    """Show the progress of an experiment within the block; yields the function to call with each event of the runner.
 
     Parameters
     ----------
-    clock : callable
-        Tells the time in seconds.
+    console : rich.console.Console, optional
+        Where to draw; stderr by default.
     """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._begun = self._last = clock()
-        self._lines: dict[str, _Line] = {}
-        self._lock = Lock()  # steps may be told by any thread, and another one draws
-
-    def update(self, step: Step) -> None:
-        """Take up a step."""
-        with self._lock:
-            now = self._clock()
-            line = self._lines.get(step.what)
-            if line is None:
-                self._lines = {what: line for what, line in self._lines.items() if line.step.done < line.step.total}
-            else:  # what began later was a part of it, and is over
-                names = list(self._lines)
-                for inner in names[names.index(step.what) + 1 :]:
-                    del self._lines[inner]
-            if line is None or step.unit != line.step.unit or step.done < line.step.done:
-                self._lines[step.what] = _Line(step, self._last, now)  # it has been going on since the news before
-            else:
-                line.step, line.told = step, now
-            self._last = now
-
-    def draw(self) -> RenderableType:
-        """Lay out the lines."""
-        with self._lock:
-            now, lines = self._clock(), list(self._lines.values())
-        if not lines:
-            return Text(f"working, {duration(now - self._begun)}")
-        grid = Table.grid(padding=(0, 2))
-        for is_bar in (False, True, False, False, False, False):  # only the bar gives way if the terminal is narrow
-            grid.add_column(no_wrap=not is_bar, max_width=_BAR if is_bar else None)
-        for line in lines:
-            grid.add_row(*_cells(line, now))
-        return grid
+    console = console or Console(stderr=True)
+    if not console.is_interactive:
+        yield lambda event: None
+        return
+    with CellProgress(console=console) as progress:
+        yield progress.show
 
 
-def _cells(line: _Line, now: float) -> list[ProgressBar | Text]:
-    step, elapsed = line.step, now - line.start
-    reached = "" if step.objective is None else f"{printable(step.measure)} {step.objective:.4g}"
-    texts = (f"{step.done:,}/{step.total:,} {step.unit}", reached, duration(elapsed), _left(line, elapsed))
-    bar = ProgressBar(total=max(step.total, 1), completed=step.done)
-    return [Text(printable(step.what)), bar, *map(Text, texts)]
+class CellProgress(Progress):
+    """A bar with counts and the time left, and below it the cells that are running."""
 
+    def __init__(self, **options: Any) -> None:
+        columns = (_bar(), _TextOf(lambda task: task.description))
+        self._running: tuple[str, ...] = ()
+        super().__init__(*columns, transient=True, redirect_stdout=False, **options)
+        self._cells = self.add_task("", total=None)
 
-def _left(line: _Line, elapsed: float) -> str:
-    """At most, because a method may stop before it has made all its passes."""
-    done, total = line.step.done, line.step.total
-    if done >= total:
-        return ""
-    if done == 0:
-        return "time left not known yet"
-    # Between steps it counts down, until the next one is later than those before it were.
-    pace = max((line.told - line.start) / done, elapsed / (done + 1))
-    return f"at most {duration(pace * total - elapsed)} left"
+    def show(self, event: CellEvent) -> None:
+        """Show an event of the runner."""
+        left = "time left not known yet" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
+        text = f"{event.done}/{event.total} cells, {event.failed} failed, {left}"
+        self._running = event.running
+        self.update(self._cells, total=event.total, completed=event.done, description=text, refresh=True)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return the line with the bar, and one line for each running cell."""
+        yield from super().get_renderables()
+        for name in self._running:
+            yield Text(f"  {printable(name)}", style="dim", no_wrap=True, overflow="ellipsis")

@@ -1,23 +1,26 @@
-"""From views to files: read, choose the number of clusters, fit, describe, write."""
+"""From views to an answer: read, choose the number of clusters, fit, audit, describe, write.
+
+``cluster`` and ``demo`` use all of it, ``compare`` and ``audit`` parts.
+"""
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._folder import NAMES, write_answer
-from manyview.cli._output import check_folder
-from manyview.cli._questions import ask
+from manyview.cli._output import ANSWER_NAMES, Json, check_folder, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """What to cluster, how, and where the answer goes."""
+    """What to cluster, how, and where to write the answer."""
 
     read: Callable[[], Views]
     choice: Choice
@@ -42,8 +45,16 @@ class Job:
     with_report: bool = True
 
 
-def run_and_write(job: Job) -> dict[str, Any]:
-    """Do the job; all files of the answer are written, or none.
+class Question(StrEnum):
+    """What an audit can ask, in the order in which it is answered."""
+
+    ORDER = "order"
+    SEEDS = "seeds"
+    VIEWS = "views"
+
+
+def run_and_write(job: Job) -> Json:
+    """Fit, and write all files of the answer, or none.
 
     Returns
     -------
@@ -51,7 +62,7 @@ def run_and_write(job: Job) -> dict[str, Any]:
         The content of result.json, with the paths of the files.
     """
     try:
-        check_folder(job.out, list(NAMES.values()))
+        check_folder(job.out, list(ANSWER_NAMES.values()))
         model, views, result, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
@@ -59,24 +70,24 @@ def run_and_write(job: Job) -> dict[str, Any]:
     return write_answer(job.out, model, views, result, page)
 
 
-def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
-    """The fitted model, what it was fitted on, what there is to say about it, and the report if one is wanted."""
+def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
+    """Return the fitted model, the views, the result as plain values, and the report if one is wanted."""
     from manyview.cli._progress import fit_progress
 
     timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
-    ask_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
-    model = job.choice.estimator(2 if ask_first else job.n_clusters)
-    model._validate_params()  # what is wrong with the command line is said before anything is read
+    suggest_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
+    model = job.choice.estimator(2 if suggest_first else job.n_clusters)
+    model._validate_params()  # errors in the command line are reported before anything is read
     suggestion, audits = None, []
 
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore", ClusterCountWarning)  # say_chosen says the same
-        timings["start"] = _seconds_since_start()
+        warnings.simplefilter("ignore", ClusterCountWarning)  # say_chosen reports the same
+        timings["start"] = time.perf_counter() - STARTED
         with _timed(timings, "read"):
             views = _checked(job.read(), model, job)
-        if ask_first:
+        if suggest_first:
             with _timed(timings, "suggest"), fit_progress():
-                # Every scaling of a method is one of suggest_n_clusters; their defaults are not the same.
+                # suggest_n_clusters knows every scaling of a method, but has a default of its own
                 scaling = job.choice.parameters.get("scaling", AUTO)
                 suggestion = suggest(views, job.n_clusters, scaling, job.choice.seed, job.choice.jobs)
             say_chosen(job.n_clusters, suggestion)
@@ -86,7 +97,7 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
         if model.n_clusters == AUTO:
             suggestion = model.suggestion_
             say_chosen(job.n_clusters, suggestion)
-            # What the result states, and what audits compare with.
+            # the result states this number, and audits fit with it
             model.set_params(n_clusters=model.n_clusters_, k_range=None)
         if job.with_audit:
             with _timed(timings, "audit"), fit_progress():
@@ -111,13 +122,17 @@ def _run(job: Job) -> tuple[Any, Views, dict[str, Any], str | None]:
             reading=job.reading,
             order=job.row_order,
         )
-        page = _report(model, views, result, audits) if job.with_report else None
-    result["timings"] = timings  # with that of the report, which the report itself cannot know
+        page = None
+        if job.with_report:
+            from manyview.report import run
+
+            page = run.render(run.summarise(model, views, result, audits=audits))
+    result["timings"] = timings  # with that of the report, which the report itself does not have
     return model, views, result, page
 
 
 def _checked(views: Views, model: Any, job: Job) -> Views:
-    """The views, unless the method is going to refuse them anyhow."""
+    """Return the views; raise an error if the method could not be fitted to them."""
     from manyview.views import check_views
 
     if views.n_views < model.min_views:
@@ -133,17 +148,17 @@ def _checked(views: Views, model: Any, job: Job) -> Views:
 
 def check_n_clusters(n_clusters: int | str | range, n_samples: int) -> None:
     """Refuse more clusters than there are samples."""
-    most = n_clusters[-1] if isinstance(n_clusters, range) else 2 if n_clusters == AUTO else int(n_clusters)
-    if most > n_samples:  # auto finds no fewer than 2
+    largest = n_clusters[-1] if isinstance(n_clusters, range) else 2 if n_clusters == AUTO else int(n_clusters)
+    if largest > n_samples:  # auto finds at least 2
         raise typer.BadParameter(
-            f"{most} clusters are more than there are samples, {n_samples}. Choose fewer.", param_hint="-k"
+            f"{largest} clusters are more than there are samples, {n_samples}. Choose fewer.", param_hint="-k"
         )
 
 
 def suggest(
     views: Views, n_clusters: int | str | range, scaling: Any = AUTO, seed: int = 0, jobs: int | None = None
 ) -> ClusterCountSuggestion:
-    """Choose a number of clusters for methods that cannot."""
+    """Choose a number of clusters, for methods that do not choose one themselves."""
     from manyview.cluster import suggest_n_clusters
 
     k_range = n_clusters if isinstance(n_clusters, range) else None
@@ -151,12 +166,35 @@ def suggest(
 
 
 def say_chosen(n_clusters: int | str | range, suggestion: ClusterCountSuggestion) -> None:
-    """Say which number was chosen, and why; ``n_clusters`` is what was typed."""
+    """Print on stderr which number was chosen, and why; ``n_clusters`` is the value of ``-k``."""
     say(f"-k {as_typed(n_clusters)} takes {suggestion.n_clusters}. {suggestion.reason}")
 
 
+def ask(
+    estimator: Any,
+    views: Views,
+    questions: Sequence[Question] = tuple(Question),
+    *,
+    n_shuffles: int = 5,
+    n_seeds: int = 5,
+) -> Iterator[tuple[Question, AuditResult | ViewsError]]:
+    """Yield each question with the result of its audit, or with the error if these views do not allow it."""
+    from manyview.audit import audit_order, audit_seeds, audit_views
+
+    audits: dict[Question, Callable[..., AuditResult]] = {
+        Question.ORDER: partial(audit_order, n_shuffles=n_shuffles),
+        Question.SEEDS: partial(audit_seeds, n_seeds=n_seeds),
+        Question.VIEWS: audit_views,
+    }
+    for question in questions:
+        try:
+            yield question, audits[question](estimator, views)
+        except ViewsError as error:
+            yield question, error
+
+
 def _audit(model: Any, views: Views) -> list[AuditResult]:
-    """Audit the answer. A question that cannot be asked of these views is a warning, as the answer stands."""
+    """Audit the answer. A question that these views do not allow is a warning only, as there is an answer already."""
     audits = []
     for question, found in ask(model, views):
         if isinstance(found, ViewsError):
@@ -166,23 +204,8 @@ def _audit(model: Any, views: Views) -> list[AuditResult]:
     return audits
 
 
-def _report(model: Any, views: Views, result: dict[str, Any], audits: Sequence[AuditResult]) -> str:
-    from manyview.report import run
-
-    return run.render(run.summarise(model, views, result, audits=audits))
-
-
 @contextmanager
 def _timed(timings: dict[str, float | None], name: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     timings[name] = time.perf_counter() - start
-
-
-def _seconds_since_start() -> float | None:
-    """The age of this process, where the system tells it (Linux)."""
-    try:
-        started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - int(started) / os.sysconf("SC_CLK_TCK"))
-    except (OSError, AttributeError):
-        return None

@@ -1,19 +1,18 @@
-"""``manyview audit``: how much an answer depends on what should not matter."""
+"""``manyview audit``: whether an answer depends on row order, random seed or a single view."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from manyview._utils.files import write_folder
 from manyview.cli._choice import Choice, Clusters, parse_n_clusters
 from manyview.cli._errors import say
-from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, OptionalOutFolder, check_folder, print_json, result_console, to_json
-from manyview.cli._questions import Question, ask
-from manyview.cli._source import Source
+from manyview.cli._options import AsJson, OptionalOutFolder, Source, grouped
+from manyview.cli._output import Json, check_folder, print_json, print_pieces, result_console, to_json
+from manyview.cli._run import Question, ask
 from manyview.exceptions import ViewsError
 
 if TYPE_CHECKING:
@@ -30,21 +29,21 @@ def audit(
     clusters: Clusters,
     choice: Choice,
     questions: Annotated[
-        str, typer.Option(metavar="A,B,...", help="What to ask: some of order, seeds, views.")
+        str, typer.Option(metavar="A,B,...", help="What to test: some of order, seeds, views.")
     ] = "order,seeds,views",
-    shuffles: Annotated[int, typer.Option(min=1, help="Orders of the rows to try.")] = 5,
-    seeds: Annotated[int, typer.Option(min=1, help="Other seeds to try.")] = 5,
+    shuffles: Annotated[int, typer.Option(min=1, help="Number of row orders to try.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of other random seeds to try.")] = 5,
     fail: Annotated[
-        bool, typer.Option("--fail", help="Leave with exit code 3 if the answer does not hold, for scripts.")
+        bool, typer.Option("--fail", help="End with exit code 3 if the answer does not hold, for scripts.")
     ] = False,
     out: OptionalOutFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find out how much an answer depends on the order of the rows, on the seed, and on any single view.
+    """Test how much an answer depends on the order of the rows, on the random seed, and on any single view.
 
-    The method is fitted many times, with one thing changed each time, and the groups are compared.
+    The method is fitted many times, with one thing changed each time, and the clusters are compared.
 
-    That an answer does not hold is a finding, not an error: the exit code is 0 then, too, unless --fail is given.
+    An answer that does not hold is a finding, not an error: the exit code is still 0, unless --fail is given.
     """
     from manyview.audit.stability import why_none_can_go
     from manyview.cli._progress import fit_progress
@@ -64,7 +63,7 @@ def audit(
         skipped[str(Question.VIEWS)] = reason
     words = [*source.words, "-k", str(estimator.n_clusters), *choice.words, "--questions", ",".join(asked)]
     with fit_progress():
-        answers = [_answer(found) for _, found in ask(estimator, checked, asked, n_shuffles=shuffles, n_seeds=seeds)]
+        answers = [_result(found) for _, found in ask(estimator, checked, asked, n_shuffles=shuffles, n_seeds=seeds)]
     document = describe_audit(
         estimator,
         views,
@@ -83,14 +82,14 @@ def audit(
         raise typer.Exit(NOT_PASSED)
 
 
-def _answer(found: AuditResult | ViewsError) -> AuditResult:
+def _result(found: AuditResult | ViewsError) -> AuditResult:
     if isinstance(found, ViewsError):
         raise found
     return found
 
 
 def _parse_questions(text: str) -> list[Question]:
-    """The questions that were asked, each once, in the order in which they are always answered."""
+    """Return the questions that were asked, each once, in the order of :class:`Question`."""
     known = [str(question) for question in Question]
     given = [word.strip().lower() for word in text.split(",")]
     for word in given:
@@ -99,11 +98,10 @@ def _parse_questions(text: str) -> list[Question]:
     return [question for question in Question if question in given]
 
 
-def _show(document: dict[str, Any], as_json: bool) -> None:
+def _show(document: Json, as_json: bool) -> None:
     if as_json:
         print_json(document)
         return
-    from manyview.cli._audits import audit_pieces
-    from manyview.cli._tables import print_pieces
+    from manyview.cli._answer_tables import audit_pieces
 
     print_pieces(audit_pieces(document), result_console())

@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from manyview.cli._choice import Choice, ClustersOrRange, as_typed, parse_n_clusters
-from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, OutFolder, print_json, result_console
+from manyview.cli._options import AsJson, OutFolder, Source, grouped
+from manyview.cli._output import print_json, result_console
 from manyview.cli._run import Job, run_and_write
-from manyview.cli._source import Source
 
 
 @grouped
@@ -22,14 +21,14 @@ def cluster(
     choice: Choice,
     out: OutFolder = Path("manyview-output"),
     audit: Annotated[
-        bool, typer.Option("--audit", help="Also find out what the answer depends on; takes some 15 more fits.")
+        bool, typer.Option("--audit", help="Also test what the answer depends on; takes about 15 more fits.")
     ] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Cluster the samples of files, and write labels.csv, result.json, graph.npz and report.html.
 
-    All files are written, or none. Files of an earlier run in the same folder are replaced.
+    Either all files are written, or none. Files of an earlier run in the same folder are replaced.
     """
     n_clusters = parse_n_clusters(k, may_choose=True)
     switches = [*(["--audit"] if audit else []), *([] if report else ["--no-report"])]
@@ -49,11 +48,11 @@ def cluster(
 
 
 def show(job: Job, as_json: bool) -> None:
-    """Do the job, and print what came out."""
+    """Fit, write the files, and print the answer."""
     result = run_and_write(job)
     if as_json:
         print_json(result)
     else:
-        from manyview.cli._answer import print_answer
+        from manyview.cli._answer_tables import print_answer
 
         print_answer(result, result_console())

@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from manyview._utils.files import write_folder
 from manyview.cli._choice import ClustersOrRange, as_typed, find_method, parse_n_clusters, slug
 from manyview.cli._errors import BAD_INPUT, STOPPED, say
-from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, OptionalOutFolder, check_folder, print_json, result_console, to_json
-from manyview.cli._source import Source
+from manyview.cli._options import AsJson, OptionalOutFolder, Source, grouped
+from manyview.cli._output import Json, check_folder, print_json, print_pieces, result_console, to_json
+from manyview.cli._run import check_n_clusters, say_chosen, suggest
 
 if TYPE_CHECKING:
     from manyview.cluster import Method
@@ -33,34 +33,39 @@ def compare(
     source: Source,
     clusters: ClustersOrRange,
     methods: Annotated[
-        str, typer.Option("--methods", metavar="all|A,B,...", help="Which methods; see: manyview methods.")
+        str, typer.Option("--methods", metavar="all|A,B,...", help="Methods to compare; see: manyview methods.")
     ] = ALL,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method, each with its own order of the rows.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Runs of each method, each with another random seed and row order.")
+    ] = 5,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one fit; an hour unless given.")
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Limit for one fit. Default: one hour.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Fits at a time. One per core unless given.")
+        int | None, typer.Option(min=1, metavar="N", help="Fits at a time. Default: one per core.")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep every fit in this file: the command can be stopped, and goes on."),
+        typer.Option(
+            metavar="FILE", help="Keep every fit in this file, so that the same command resumes after a stop."
+        ),
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run fits of the store again that did not end well.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run fits again that ended without a result in the store.")
+    ] = False,
     out: OptionalOutFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Run several methods on the same data and show them side by side: scores, stability, agreement, time, memory.
 
-    Rows are shuffled, in another order for each seed, so that no method gains from the order of a file.
+    Rows are shuffled, in another order for each seed, so that no method profits from the order of a file.
 
-    With -k auto or a range, the number of clusters is chosen once, and all methods get the same.
+    With -k auto or a range, the number of clusters is chosen once, and all methods use the same.
 
-    Every method has its default parameters. Each fit has a process and one thread of its own.
+    Every method has its default parameters. Each fit runs in its own process, with one thread.
     """
     from manyview import experiments as library
-    from manyview.cli._progress import ProgressDisplay, fit_progress
-    from manyview.cli._run import check_n_clusters, say_chosen, suggest
+    from manyview.cli._progress import cell_progress, fit_progress
     from manyview.experiments.compare import compare_results, comparison_spec
     from manyview.experiments.export import labels_csv, runs_csv
     from manyview.experiments.summary import distinct_runs
@@ -71,7 +76,7 @@ def compare(
     chosen = _find_methods(methods)
     check_folder(out, NAMES)
     views = source.read()
-    # What no method can fit is refused at once, instead of with the first of many processes.
+    # views that no method can fit are an error here, before many processes are started
     checked = check_views(views, min_views=min(method.estimator.min_views for method in chosen))
     check_n_clusters(wanted, checked.n_samples)
     if isinstance(wanted, int):
@@ -82,16 +87,14 @@ def compare(
         say_chosen(wanted, suggestion)
         n_clusters = suggestion.n_clusters
     data, sample_ids = describe_data(views, source.files, source.reading), views.sample_ids
-    del views, checked  # the processes that fit read their own
+    del views, checked  # each process reads its own
     spec = comparison_spec(source.as_data, [method.name for method in chosen], n_clusters, seeds, name=source.title)
     command = _command(source, as_typed(wanted), methods, seeds, time_limit, store)
     with _open_store(store) as results:
         results.knows(source.title, data["sha256"])
         try:
-            with ProgressDisplay() as progress:
-                library.run(
-                    spec, results, workers=workers, time_limit=time_limit, retry=retry, on_event=progress.update
-                )
+            with cell_progress() as show_event:
+                library.run(spec, results, workers=workers, time_limit=time_limit, retry=retry, on_event=show_event)
         except KeyboardInterrupt:
             say(_what_is_kept(spec, results, store, command))
             raise typer.Exit(STOPPED) from None
@@ -122,12 +125,11 @@ def compare(
         raise typer.Exit(BAD_INPUT)
 
 
-def _show(comparison: dict[str, Any], as_json: bool) -> None:
+def _show(comparison: Json, as_json: bool) -> None:
     if as_json:
         print_json(comparison)
         return
-    from manyview.cli._comparison import comparison_pieces
-    from manyview.cli._tables import print_pieces
+    from manyview.cli._answer_tables import comparison_pieces
 
     console = result_console()
     print_pieces(comparison_pieces(comparison, console.width), console)
@@ -148,7 +150,7 @@ def _find_methods(text: str) -> list[Method]:
 
 @contextmanager
 def _open_store(path: Path | None) -> Iterator[Store]:
-    """The store that was asked for, or one that is gone in the end."""
+    """Open the store at ``path``, or a temporary one."""
     from manyview import experiments as library
 
     with (
@@ -160,7 +162,7 @@ def _open_store(path: Path | None) -> Iterator[Store]:
 
 def _what_is_kept(spec: Spec, results: Store, store: Path | None, command: str) -> str:
     if store is None:
-        return "stopped; nothing is kept. With --store FILE, finished fits are, and the same command goes on."
+        return "stopped; nothing is kept. With --store FILE, finished fits are kept, and the same command resumes."
     done = len(results.results(cell.key for cell in spec.cells))
     return f"stopped; {done} of {len(spec.cells)} fits are kept in {store}. Go on with: {command}"
 

@@ -1,16 +1,17 @@
-"""``manyview datasets``: data to try things on, and which of them are here."""
+"""``manyview datasets``: datasets to try methods on, and which of them are on this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+
 from manyview._utils.text import printable
-from manyview.cli._output import AsJson, print_json, result_console
+from manyview.cli._options import AsJson
+from manyview.cli._output import Json, new_table, print_json, result_console, words
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from manyview.datasets import DatasetInfo
 
 
@@ -27,8 +28,8 @@ def datasets(as_json: AsJson = False) -> None:
     _print_where(found, folder)
 
 
-def list_all(folder: Path) -> list[dict[str, Any]]:
-    """Every dataset as plain values: those that need no file first."""
+def list_all(folder: Path) -> list[Json]:
+    """Return all datasets as plain values: those that need no file first."""
     from manyview.datasets import list_datasets, load_digits_views
     from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST
 
@@ -57,7 +58,7 @@ def list_all(folder: Path) -> list[dict[str, Any]]:
     return [bundled | no_file, generated | no_file, *named, mnist]
 
 
-def _of_file(info: DatasetInfo, folder: Path, call: str) -> dict[str, Any]:
+def _of_file(info: DatasetInfo, folder: Path, call: str) -> Json:
     path = folder / info.file_name
     return {
         "name": info.name,
@@ -76,13 +77,11 @@ def _of_file(info: DatasetInfo, folder: Path, call: str) -> dict[str, Any]:
     }
 
 
-def _views(views: Any) -> list[dict[str, Any]]:
+def _views(views: Any) -> list[Json]:
     return [{"name": name, "n_features": n_features} for name, n_features in views]
 
 
-def _table(found: list[dict[str, Any]]) -> Table:
-    from manyview.cli._cells import new_table, words
-
+def _table(found: list[Json]) -> Table:
     table = new_table(
         ("name", True), ("samples", True), ("views", True), ("classes", True), ("here", True), ("what it is", False)
     )
@@ -95,7 +94,7 @@ def _table(found: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _print_where(found: list[dict[str, Any]], folder: Path) -> None:
+def _print_where(found: list[Json], folder: Path) -> None:
     print(f"\nFiles are looked for in {printable(folder)}; MANYVIEW_DATA names another folder.")
     absent = [one for one in found if not one["here"]]
     if absent:

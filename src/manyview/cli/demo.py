@@ -1,4 +1,4 @@
-"""``manyview demo``: the main job on data that come with the package."""
+"""``manyview demo``: ``cluster`` on data that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manyview.cli._choice import Choice
-from manyview.cli._output import AsJson, OutFolder
+from manyview.cli._options import AsJson, OutFolder
 from manyview.cli._run import Job
 from manyview.cli.cluster import show
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def demo(out: OutFolder = Path("manyview-demo"), as_json: AsJson = False) -> None:
-    """Cluster 1,797 handwritten digits that are described in five ways; ends with the path of a report.
+    """Cluster 1,797 handwritten digits that are described by five views, and print the path of a report.
 
     The images come with scikit-learn, so nothing is downloaded. Their rows are shuffled first.
     """

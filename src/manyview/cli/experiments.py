@@ -1,4 +1,4 @@
-"""``manyview experiments``: run declared evaluations, and look at what came out."""
+"""``manyview experiments``: run declared evaluations, and show their results."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from manyview._utils.files import write_whole
 from manyview._utils.text import duration, printable
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._help import examples, help_alone
-from manyview.cli._output import AsJson, print_json, result_console
+from manyview.cli._options import AsJson, examples, help_alone
+from manyview.cli._output import Json, print_json, print_pieces, result_console
 
 if TYPE_CHECKING:
     from manyview.experiments import Outcome, Spec
@@ -32,15 +32,18 @@ app = typer.Typer(
 SpecName = Annotated[
     str, typer.Argument(metavar="SPEC", help="Name of a bundled spec (see: list), or the path of a TOML file.")
 ]
-StorePath = Annotated[Path, typer.Option("--store", metavar="FILE", help="The file that keeps the results.")]
+StorePath = Annotated[Path, typer.Option("--store", metavar="FILE", help="File with the results; made by run.")]
 PartNames = Annotated[
-    list[str], typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec; may be repeated.")
+    list[str],
+    typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec; may be repeated. Default: all."),
 ]
-Seeds = Annotated[int | None, typer.Option("--seeds", min=1, metavar="N", help="Only the first N seeds of everything.")]
+Seeds = Annotated[
+    int | None, typer.Option("--seeds", min=1, metavar="N", help="Only the first N random seeds. Default: all.")
+]
 
 
 class Format(StrEnum):
-    """What results can be exported as."""
+    """Formats of exported results."""
 
     CSV = "csv"
     LATEX = "latex"
@@ -49,25 +52,25 @@ class Format(StrEnum):
 
 @app.callback()
 def _experiments(ctx: typer.Context) -> None:
-    """Evaluations as declared specs: published results beside ours, in file order and on shuffled rows."""
+    """Run evaluations that are declared as specs: published results beside ours, in file order and on shuffled rows."""
     help_alone(ctx)
 
 
 @app.command("list", epilog=examples("manyview experiments list", "manyview experiments list --json"))
 def list_specs(as_json: AsJson = False) -> None:
-    """List the bundled specs, how large they are, and which of their datasets are not here."""
+    """List the bundled specs, their sizes, and which of their datasets are missing."""
     from manyview import experiments as library
 
     found = [_facts_of(library.load_spec(name)) for name, _ in library.available_specs()]
     if as_json:
         print_json(found)
     else:
-        from manyview.cli._tables import print_pieces, spec_tables
+        from manyview.cli._experiment_tables import spec_tables
 
         print_pieces(spec_tables(found), result_console())
 
 
-def _facts_of(spec: Spec) -> dict[str, Any]:
+def _facts_of(spec: Spec) -> Json:
     from manyview import experiments as library
 
     datasets = {dataset.name: dataset for part in spec.parts for dataset in part.datasets}
@@ -93,30 +96,30 @@ def run(
     spec: SpecName,
     store: StorePath,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes at a time. One per core unless given.")
+        int | None, typer.Option(min=1, metavar="N", help="Processes at a time. Default: one per core.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one cell, instead of what its part says.")
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Limit for one cell. Default: that of the spec.")
     ] = None,
     parts: PartNames = [],  # noqa: B006  typer copies it
-    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that did not end with a result.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that ended without a result.")] = False,
     seeds: Seeds = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run all cells of a spec that the store does not have yet.
+    """Run all cells of a spec that are not in the store yet.
 
-    Every finished cell is written at once. Stop with Ctrl-C whenever you like, and go on with the same command.
+    Every finished cell is stored at once. Stop with Ctrl-C at any time, and resume with the same command.
     """
     from manyview import experiments as library
-    from manyview.cli._progress import ProgressDisplay
+    from manyview.cli._progress import cell_progress
 
     chosen = _select(spec, parts, seeds)
     with library.Store(store, create=True) as results:
         say(f"{spec}: {len(chosen.cells)} cells, results go to {store}")
         try:
-            with ProgressDisplay() as progress:
+            with cell_progress() as show_event:
                 outcome = library.run(
-                    chosen, results, workers=workers, time_limit=time_limit, retry=retry, on_event=progress.update
+                    chosen, results, workers=workers, time_limit=time_limit, retry=retry, on_event=show_event
                 )
         except KeyboardInterrupt:
             say(f"stopped; finished cells are in {store}. Go on with: {_command('run', spec, store, parts, seeds)}")
@@ -147,14 +150,15 @@ def show(
     spec: SpecName,
     store: StorePath,
     scores: Annotated[
-        list[str], typer.Option("--score", metavar="SCORE", help="May be repeated. acc and nmi unless given.")
+        list[str],
+        typer.Option("--score", metavar="SCORE", help="Score to show; may be repeated. Default: acc and nmi."),
     ] = [],  # noqa: B006
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the tables: published, in file order and on shuffled rows, and what follows from them."""
-    from manyview.cli._tables import check_scores, print_pieces, summary_tables
+    """Print the tables: published results, ours in file order and on shuffled rows, order audit and ranking."""
+    from manyview.cli._experiment_tables import check_scores, summary_tables
 
     check_scores(scores)
     summary = _summary(spec, store, parts, seeds)
@@ -197,9 +201,9 @@ def report(
 def export(
     spec: SpecName,
     store: StorePath,
-    format: Annotated[Format, typer.Option("--format", help="What to write.")],
+    format: Annotated[Format, typer.Option("--format", help="Format of the file.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The file to write; stdout unless given.")
+        Path | None, typer.Option("--out", metavar="FILE", help="The file to write. Default: stdout.")
     ] = None,
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
@@ -229,7 +233,7 @@ def _select(name: str, parts: list[str], seeds: int | None) -> Spec:
     return spec if seeds is None else first_seeds(spec, seeds)
 
 
-def _summary(name: str, store: Path, parts: list[str], seeds: int | None) -> dict[str, Any]:
+def _summary(name: str, store: Path, parts: list[str], seeds: int | None) -> Json:
     from manyview import experiments as library
 
     spec = _select(name, parts, seeds)
@@ -239,7 +243,7 @@ def _summary(name: str, store: Path, parts: list[str], seeds: int | None) -> dic
 
 
 def _command(name: str, spec: str, store: Path, parts: list[str], seeds: int | None) -> str:
-    """The command line for the same choice of results."""
+    """Return the command line for the same selection of results."""
     words = ["manyview", "experiments", name, spec, "--store", str(store)]
     words += [word for part in parts for word in ("--part", part)]
     words += [] if seeds is None else ["--seeds", str(seeds)]

@@ -1,4 +1,4 @@
-"""``manyview inspect``: what is in these files, before anyone fits."""
+"""``manyview inspect``: what is in files, and what a fit would refuse."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from manyview._utils.text import printable
 from manyview.cli._errors import BAD_INPUT, in_options
-from manyview.cli._options import grouped
-from manyview.cli._output import AsJson, print_json, result_console
-from manyview.cli._source import Source
+from manyview.cli._options import AsJson, Source, grouped
+from manyview.cli._output import new_table, print_json, result_console, words
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from manyview.audit import Inspection, ViewInspection
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
@@ -23,10 +22,10 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 @grouped
 def inspect(source: Source, as_json: AsJson = False) -> None:
-    """Say what is in files before anyone fits: views, types, gaps, scales, duplicates, classes.
+    """Describe what is in files before a fit: views, types, missing values, scales, duplicates, classes.
 
-    An "error" is what a fit would refuse, and the exit code is 2 then; a "warning" is what makes its answer or its
-    scores doubtful.
+    An "error" is something that a fit would refuse; the exit code is then 2. A "warning" is something that makes its
+    answer or its scores doubtful.
     """
     from manyview.audit import inspect_views
 
@@ -42,17 +41,13 @@ def inspect(source: Source, as_json: AsJson = False) -> None:
 
 
 def _following(source: Source, found: Inspection) -> str:
-    """The command that a user may want next."""
+    """Return the command that a user may want next."""
     known = found.labels is not None and 1 < found.labels.n_classes <= found.n_samples / 2
     number = str(found.labels.n_classes) if found.labels is not None and known else "auto"
     return shlex.join(["manyview", "cluster", *source.words, "-k", number])
 
 
 def _print(source: Source, found: Inspection, following: str) -> None:
-    from rich.text import Text
-
-    from manyview.cli._cells import words
-
     console = result_console()
     console.print(Text(f"{', '.join(printable(file) for file in source.files)}: {found.overview}"))
     for sentence in found.sentences:
@@ -65,8 +60,8 @@ def _print(source: Source, found: Inspection, following: str) -> None:
         console.print()
     console.print(_problem_table(found.problems) if found.problems else Text("No problems found."))
     console.print()
-    # Plain, so that no line is broken where it is copied from.
-    print(f"{'Put the errors right, then' if _is_refused(found) else 'Next'}: {printable(following)}")
+    # not by rich, which would wrap it: it may be copied
+    print(f"{'Correct the errors, then' if _is_refused(found) else 'Next'}: {printable(following)}")
 
 
 def _is_refused(found: Inspection) -> bool:
@@ -74,8 +69,6 @@ def _is_refused(found: Inspection) -> bool:
 
 
 def _view_table(found: Inspection) -> Table:
-    from manyview.cli._cells import new_table, words
-
     table = new_table(
         ("view", False),
         ("columns", True),
@@ -92,11 +85,7 @@ def _view_table(found: Inspection) -> Table:
 
 
 def _scaling_table(found: Inspection) -> Table:
-    """Why "auto" takes the scaling that it takes, for each view."""
-    from rich.table import Table
-
-    from manyview.cli._cells import words
-
+    """Return why "auto" selects the scaling of each view."""
     table = Table.grid(padding=(0, 1))
     for view in found.views:
         if view.scaling:
@@ -118,7 +107,7 @@ def _cells(view: ViewInspection) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    """A few digits, and no power of ten for numbers that people can read.
+    """Return a number with few digits, and with a power of ten only where it is very large or small.
 
     Examples
     --------
@@ -131,7 +120,7 @@ def _number(value: float | None) -> str:
 
 
 def _share(share: float) -> str:
-    """In percent; neither 0 nor 100 unless it is exactly that.
+    """Return a share in percent; neither 0 nor 100 unless it is exactly that.
 
     Examples
     --------
@@ -145,10 +134,6 @@ def _share(share: float) -> str:
 
 
 def _problem_table(problems: tuple[dict[str, Any], ...]) -> Table:
-    from rich.table import Table
-
-    from manyview.cli._cells import words
-
     table = Table.grid(padding=(0, 1))
     for problem in problems:
         where = "" if problem["view"] is None else f"{problem['view']}: "

@@ -1,20 +1,22 @@
-"""``manyview methods``: what there is to cluster with, and what can be set."""
+"""``manyview methods``: the methods and their parameters."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from manyview._utils.text import printable
 from manyview.cli._choice import find_method, scalings_of, slug
-from manyview.cli._output import AsJson, print_json, result_console
+from manyview.cli._options import AsJson
+from manyview.cli._output import new_table, print_json, result_console, words
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from manyview.cluster import Method
 
 # Parameters that have an option of their own.
@@ -27,7 +29,7 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods; or the parameters of one, with their defaults, for --set."""
+    """List the methods, or the parameters of one method, with their defaults, for --set."""
     from manyview.cluster import available_methods
 
     chosen = available_methods() if name is None else (find_method(name, "NAME"),)
@@ -41,7 +43,7 @@ def methods(
 
 
 def describe_method(method: Method) -> dict[str, Any]:
-    """Everything about a method as plain values."""
+    """Return all facts about a method as plain values."""
     facts = method.facts
     return {
         "name": slug(method.name),
@@ -85,7 +87,7 @@ def _plain(value: Any) -> Any:
 
 
 def parameter_texts(docstring: str) -> dict[str, tuple[str, str]]:
-    """Type and description of each parameter that a numpydoc docstring describes.
+    """Return type and description of each parameter in a numpydoc docstring.
 
     Examples
     --------
@@ -113,13 +115,11 @@ def parameter_texts(docstring: str) -> dict[str, tuple[str, str]]:
 
 
 def _without_markup(text: str) -> str:
-    """Names as they are, without the marks of reStructuredText."""
+    """Remove the markup of reStructuredText."""
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
 def _method_table(found: tuple[Method, ...]) -> Table:
-    from manyview.cli._cells import new_table, words
-
     columns = ("name", True), ("what it is", False), ("memory", True), ("order\nmatters", True), ("k-means", True)
     table = new_table(*columns, ("reference", False))
     for method in found:
@@ -131,10 +131,6 @@ def _method_table(found: tuple[Method, ...]) -> Table:
 
 
 def _print_method(method: Method) -> None:
-    from rich.text import Text
-
-    from manyview.cli._cells import new_table, words
-
     facts, parameters = method.facts, _parameters(method)
     order = "the order of the rows changes its answer" if facts.order_dependent else "it does not depend on row order"
     console = result_console()
@@ -159,14 +155,12 @@ def _print_method(method: Method) -> None:
 
 
 def _typed(default: Any) -> str:
-    """A default as it would be typed after --set."""
-    import json
-
+    """Return a default as it would be typed after --set."""
     return default if isinstance(default, str) else json.dumps(default)
 
 
 def first_sentence(text: str) -> str:
-    """The text up to its first full stop, which is not one of an abbreviation or a number.
+    """Return the first sentence; full stops of abbreviations and numbers do not end it.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from manyview._utils.machine import one_thread
-from manyview._utils.progress import Step, heard, tell
+from manyview._utils.progress import Step, has_listeners, report_step
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.canonical import check_n_clusters
@@ -227,14 +227,14 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         unit : str
             What a pass is, as in :class:`manyview._utils.progress.Step`.
         """
-        if not (self.verbose or heard()):
+        if not (self.verbose or has_listeners()):
             return None
         who, most = type(self).__name__, self.max_iter if total is None else total
 
         def report(n_iter: int, value: float) -> None:
             if self.verbose:
                 print(f"{who} pass {n_iter}: {measure} {value:.6g}", flush=True)
-            tell(Step(who, before + n_iter, most, unit, value, measure))
+            report_step(Step(who, before + n_iter, most, unit, value, measure))
 
         return report
 

@@ -14,7 +14,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from manyview._utils.machine import one_thread
-from manyview._utils.progress import Step, heard, tell
+from manyview._utils.progress import Step, has_listeners, report_step
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
 from manyview.engines import LocalRows
 from manyview.ensemble.anchors import pool_size, scaling_names
@@ -248,7 +248,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         n_anchors = self._count_anchors(sample.n_samples, n_clusters)
         basis = settle(sample, given, scaling, self._settings(n_clusters), n_anchors, self.n_jobs, patterns)
         if isinstance(rows, LocalRows):
-            rows.on_rows = lambda done: tell(Step("GraphEnsemble", done, views.n_samples, "samples"))
+            rows.on_rows = lambda done: report_step(Step("GraphEnsemble", done, views.n_samples, "samples"))
         on_trials = self._after_trials if self.verbose else None
         found = fit(rows, basis, self.learn_on == "all", self._on_consensus(), on_trials)
 
@@ -343,7 +343,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         return int(self.n_anchors)
 
     def _on_consensus(self) -> OnConsensus:
-        return self._after_consensus if self.verbose or heard() else None
+        return self._after_consensus if self.verbose or has_listeners() else None
 
     def _after_trials(self, trials: Sequence[Trial]) -> None:
         n_members = trials[0].n_members
@@ -356,7 +356,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
             change = "" if np.isnan(stability) else f", NMI with the step before {stability:.3f}"
             what = f"{n_members} members with {ensemble.family.name} graphs"
             print(f"GraphEnsemble {what}: agreement {agreement:.3f}{change}", flush=True)
-        tell(Step("GraphEnsemble", n_members, self.n_members, "members", agreement, "agreement"))
+        report_step(Step("GraphEnsemble", n_members, self.n_members, "members", agreement, "agreement"))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of samples, which need not be those of the fit.

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._utils.machine import check_memory
-from manyview._utils.progress import Step, heard, tell
+from manyview._utils.progress import Step, has_listeners, report_step
 from manyview.cluster._anchors import choose_anchors, count_anchors
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of
 from manyview.exceptions import OrderDependenceWarning, warn_user
@@ -215,7 +215,7 @@ class TBGL(MultiViewClusterer):
             max_iter=self.max_iter,
             tol=self.tol,
             n_threads=self.n_jobs,
-            on_pass=self._after_pass if self.verbose or heard() else None,
+            on_pass=self._after_pass if self.verbose or has_listeners() else None,
         )
         self.anchor_indices_ = anchors
         self.view_weights_ = published.view_weights(state.xi)
@@ -232,7 +232,7 @@ class TBGL(MultiViewClusterer):
     def _after_pass(self, state: published.State, history: published.History) -> None:
         if self.verbose:
             _print_progress(state, history)
-        tell(Step("TBGL", state.n_iter, self.max_iter, "passes", history.objective[-1]))
+        report_step(Step("TBGL", state.n_iter, self.max_iter, "passes", history.objective[-1]))
 
     def _warn_of_order(self, n_views: int) -> None:
         if self.tensor_axis == "views" and n_views <= 3:

@@ -13,7 +13,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
 from manyview._utils.machine import one_thread
-from manyview._utils.progress import Step, tell
+from manyview._utils.progress import Step, report_step
 from manyview.engines import LocalRows
 from manyview.ensemble.anchors import (
     ScaledView,
@@ -159,13 +159,13 @@ def suggest_n_clusters(
         settings = settings_for(numbers, len(twin), seed)
         curves = []
         for i in range(1 + _REFERENCES):
-            tell(Step("suggest_n_clusters", i, 1 + _REFERENCES, "fits"))
+            report_step(Step("suggest_n_clusters", i, 1 + _REFERENCES, "fits"))
             what = f"reference {i} of {_REFERENCES}" if i else "data"
             measured, equal = (_reference(scaled, seed, i), np.arange(len(twin))) if i else (scaled, twin)
             curves.append(_measure(measured, equal, settings, numbers, n_jobs))
             if verbose:
                 print(f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters", flush=True)
-        tell(Step("suggest_n_clusters", 1 + _REFERENCES, 1 + _REFERENCES, "fits"))
+        report_step(Step("suggest_n_clusters", 1 + _REFERENCES, 1 + _REFERENCES, "fits"))
     data, *references = curves
     return decide(numbers, data, references)
 

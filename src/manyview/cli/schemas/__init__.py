@@ -1,4 +1,4 @@
-"""What ``--json`` prints, as JSON Schemas (draft 2020-12): one file for each kind of document."""
+"""JSON Schemas (draft 2020-12) of what ``--json`` prints: one file for each type of document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def load_schema(name: str) -> dict[str, Any]:
-    """The schema of one kind of document.
+    """Return the schema of one type of document.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From the summary of an evaluation to tables in a terminal.
+"""Tables in a terminal for ``manyview experiments``: from the summary of an evaluation.
 
 Every heading over scores says in which order the rows were.
 """
@@ -9,40 +9,28 @@ from collections.abc import Iterable, Sequence
 from math import floor, inf, log10
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from manyview.cli._cells import Json, new_table, reasons, result_text, titled, words
-from manyview.cli._verdicts import order_audit_tables, ranking_tables
-from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES
+from manyview.cli._output import Json, new_table, reasons, words
+from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, mean_and_deviation_text, probability, verdict
+from manyview.metrics import SCORES
 
-USUAL_SCORES = ("acc", "nmi")
-NAME_WIDTH, SCORE_WIDTH = 16, 13
-"""Columns of the terminal that a name takes, and a score with its deviation."""
+_USUAL_SCORES = ("acc", "nmi")
+_NAME_WIDTH, _SCORE_WIDTH = 16, 13
+"""Columns of the terminal for a name, and for a score with its deviation."""
 
 
 def check_scores(scores: Iterable[str]) -> None:
-    """Refuse scores that there are none of."""
-    from manyview.metrics import SCORES
-
+    """Raise an error for an unknown score."""
     for score in scores:
         if score not in SCORES:
             raise ValueError(f"score: expected one of {', '.join(SCORES)}, got {score!r}.")
 
 
-def print_pieces(pieces: Iterable[RenderableType], console: Console) -> None:
-    """Print one after the other. What is wider than the terminal is broken by the terminal, and never cut."""
-    for piece in pieces:
-        if isinstance(piece, Table):
-            for column in piece.columns:
-                if column.no_wrap:  # rich would cut it to make room
-                    column.min_width = max(console.measure(cell).maximum for cell in (column.header, *column.cells))
-        console.print(piece, crop=False)
-
-
 def spec_tables(specs: Sequence[Json]) -> list[RenderableType]:
-    """List bundled specs."""
+    """Return the list of bundled specs."""
     table = new_table(("name", False), ("parts", True), ("cells", True), ("what it shows", False))
     for spec in specs:
         table.add_row(words(spec["name"]), str(len(spec["parts"])), str(spec["cells"]), words(spec["title"]))
@@ -53,27 +41,27 @@ def spec_tables(specs: Sequence[Json]) -> list[RenderableType]:
     if not needed:
         return [table]
     lines = [words(f"{name}: needed by {', '.join(users)}") for name, users in needed.items()]
-    return [table, Text(), words("Datasets that are not here; --json says how to get them:"), *lines]
+    return [table, Text(), words("Datasets that were not found; --json says how to get them:"), *lines]
 
 
 def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -> list[RenderableType]:
-    """Lay out everything that a summary holds.
+    """Return all tables of a summary.
 
     Parameters
     ----------
     summary : dict
-        Of :func:`manyview.experiments.summarise`.
+        From :func:`manyview.experiments.summarise`.
     scores : sequence of str
-        Which scores to show; the usual two if none are given.
+        Scores to show; ACC and NMI if none are given.
     width : int
-        Columns of the terminal: so many scores stand side by side as fit.
+        Columns of the terminal; as many scores stand side by side as fit.
     """
     pieces: list[RenderableType] = [words(summary["spec"]["title"], "bold"), _cells(summary["cells"])]
     pieces += [words(data["absent"]) for data in summary["datasets"] if data["absent"]]
     for part in summary["parts"]:
         pieces += [Text(), words(f"{part['name']}: {part['title']}", "bold")]
         pieces += [words(part[text], "dim") for text in ("source", "note") if part[text]]
-        shown = list(scores) or [score for score in USUAL_SCORES if score in part["scores"]] or part["scores"][:1]
+        shown = list(scores) or [score for score in _USUAL_SCORES if score in part["scores"]] or part["scores"][:1]
         if part["kind"] == "table":
             pieces += _score_tables(part, shown, width)
         elif part["kind"] == "sweep":
@@ -82,7 +70,7 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
             pieces += _growth_tables(part)
         else:
             pieces += _graph_table(part)
-    return [*pieces, *order_audit_tables(summary["order_audit"]), *ranking_tables(summary["ranking"])]
+    return [*pieces, *_order_audit_tables(summary["order_audit"]), *ranking_tables(summary["ranking"])]
 
 
 def _cells(cells: Json) -> Text:
@@ -92,11 +80,11 @@ def _cells(cells: Json) -> Text:
 
 
 def _score_tables(part: Json, scores: Sequence[str], width: int) -> list[RenderableType]:
-    """One table per dataset, or several where the scores do not fit side by side."""
+    """Return one table per dataset, or several where the scores do not fit side by side."""
     pieces: list[RenderableType] = []
     for table in part["tables"]:
         columns = [column for column in COLUMN_NAMES if any(row[column] is not None for row in table["rows"])]
-        each = max(1, (width - NAME_WIDTH) // max(1, SCORE_WIDTH * len(columns)))
+        each = max(1, (width - _NAME_WIDTH) // max(1, _SCORE_WIDTH * len(columns)))
         for start in range(0, len(scores), each):
             pieces += _score_table(table, columns, scores[start : start + each])
         measured = [column for column in columns if column != "published"]
@@ -111,7 +99,7 @@ def _score_table(table: Json, columns: Sequence[str], scores: Sequence[str]) -> 
     printed = new_table(("method", False), *headings)
     for row in table["rows"]:
         cells = [
-            result_text(row[column], score, best=row["name"] in table["best"][column].get(score, ()))
+            _result_text(row[column], score, best=row["name"] in table["best"][column].get(score, ()))
             for score in scores
             for column in columns
         ]
@@ -119,7 +107,7 @@ def _score_table(table: Json, columns: Sequence[str], scores: Sequence[str]) -> 
     of = f" (stand-in for {table['stand_in_for']})" if table["stand_in_for"] else ""
     runs = max((row[column] or {}).get("runs") or 0 for row in table["rows"] for column in columns)
     over = f", mean±deviation of up to {runs} runs by order of rows" if runs else ""
-    return titled(f"{table['dataset']}{of}: {', '.join(scores)}{over}", printed)
+    return _titled(f"{table['dataset']}{of}: {', '.join(scores)}{over}", printed)
 
 
 def _sweep_tables(part: Json, scores: Sequence[str]) -> list[RenderableType]:
@@ -128,7 +116,7 @@ def _sweep_tables(part: Json, scores: Sequence[str]) -> list[RenderableType]:
         curves = [curve for curve in part["curves"] if curve["dataset"] == dataset]
         for score in scores:
             title = f"{dataset}: {score} over {part['axis']['label']}, by order of rows"
-            pieces += titled(title, _sweep_table(part["axis"]["name"], curves, score))
+            pieces += _titled(title, _sweep_table(part["axis"]["name"], curves, score))
         if dataset in part["stated"]:
             pieces.append(words(f"best in the paper: {part['axis']['name']} = {part['stated'][dataset]}"))
         pieces += reasons(
@@ -143,7 +131,7 @@ def _sweep_table(axis: str, curves: Sequence[Json], score: str) -> Table:
     points = [{point["x"]: point for point in curve["points"]} for curve in curves]
     best = [max(own.values(), key=lambda point: _mean(point, score)) for own in points]
     for x in sorted({x for own in points for x in own}):
-        cells = (result_text(own.get(x), score, best=own.get(x) is top) for own, top in zip(points, best, strict=True))
+        cells = (_result_text(own.get(x), score, best=own.get(x) is top) for own, top in zip(points, best, strict=True))
         printed.add_row(f"{x:g}", *cells)
     return printed
 
@@ -163,7 +151,7 @@ def _growth_tables(part: Json) -> list[RenderableType]:
         printed.add_section()
         for name, heading in (("exponent", "exponent"), ("stated", "in the paper")):
             printed.add_row(heading, *("-" if line[name] is None else f"{line[name]:.2f}" for line in lines))
-        pieces += titled(f"seconds of a fit over {lines[0]['label']}", printed)
+        pieces += _titled(f"seconds of a fit over {lines[0]['label']}", printed)
         without = {(line["row"], point["reason"]) for line in lines for point in line["points"] if "reason" in point}
         pieces += [words(f"{row}: {reason}") for row, reason in sorted(without)]
     return pieces
@@ -175,7 +163,7 @@ def _seconds(point: Json | None) -> str:
     if "seconds" not in point:
         return "none"
     mean, deviation = point["seconds"]["mean"], point["seconds"]["std"]
-    decimals = max(0, 2 - floor(log10(mean))) if mean > 0 else 0  # three digits that say something
+    decimals = max(0, 2 - floor(log10(mean))) if mean > 0 else 0  # three significant digits
     return f"{mean:.{decimals}f}±{deviation:.{decimals}f}"
 
 
@@ -187,4 +175,86 @@ def _graph_table(part: Json) -> list[RenderableType]:
         shown.setdefault(key, []).append(picture["name"])
     for key, names in shown.items():
         printed.add_row(*(words(value) for value in key), words(", ".join(names)))
-    return titled("pictures of graphs, to be seen in the report", printed)
+    return _titled("pictures of graphs, to be seen in the report", printed)
+
+
+def _order_audit_tables(audit: Sequence[Json]) -> list[RenderableType]:
+    """Return whether methods find the same when rows are shuffled."""
+    if not audit:
+        return []
+    verdicts = new_table(("method", False), ("verdict", False), ("p (Holm)", True))
+    numbers = ("pairs", "acc\nfile\norder", "acc\nshuffled", "change", "p", "ARI")
+    details = new_table(("method", False), ("dataset", False), *((heading, True) for heading in numbers))
+    for line in audit:
+        verdicts.add_row(words(line["row"]), _verdict(line), probability(line["p_value"]))
+        for number, found in enumerate(line["datasets"]):
+            details.add_row(
+                words("" if number else line["row"]),
+                words(found["dataset"]),
+                str(found["pairs"]),
+                f"{found['file_order']:.3f}",
+                f"{found['shuffled']:.3f}",
+                f"{found['shuffled'] - found['file_order']:+.3f}",
+                probability(found["p_value"]),
+                f"{found['agreement']:.3f}",
+            )
+    return [
+        Text(),
+        words("order audit", "bold"),
+        *_titled("Does the accuracy differ between the rows of a file as they are and shuffled?", verdicts),
+        *_titled("Means over pairs of runs with the same seed; ARI compares the labels of both.", details),
+    ]
+
+
+def _verdict(line: Json) -> Text:
+    style = "red" if line["flagged"] else "yellow" if line["too_few_pairs"] else ""
+    return Text(verdict(line), style=style)
+
+
+def ranking_tables(ranking: Json) -> list[RenderableType]:
+    """Return the methods in the order of their mean rank over datasets."""
+    order = COLUMN_NAMES[ranking["protocol"]]
+    pieces: list[RenderableType] = [Text(), words(f"ranking by {ranking['score']}, rows {order}", "bold")]
+    if ranking["methods"]:
+        datasets = ranking["datasets"]
+        table = new_table(("method", False), ("mean\nrank", True), *((name, True) for name in datasets))
+        for method in ranking["methods"]:
+            ranks = (f"{method['ranks'][name]:g}" for name in datasets)
+            table.add_row(words(method["name"]), f"{method['mean_rank']:.2f}", *ranks)
+        pieces += _titled(f"ranks on {len(datasets)} datasets, rows {order}; 1 is best", table)
+        pieces += _difference(ranking)
+    else:
+        pieces.append(words("not enough results yet"))
+    left_out: dict[str, list[str]] = {}
+    for name, reason in ranking["left_out"].items():
+        left_out.setdefault(reason, []).append(name)
+    return [*pieces, *(words(f"left out: {', '.join(names)}: {reason}") for reason, names in left_out.items())]
+
+
+def _difference(ranking: Json) -> list[Text]:
+    if ranking["critical_difference"] is None:
+        return []
+    text = f"critical difference of mean ranks at {ranking['alpha']:g}: {ranking['critical_difference']:.2f}"
+    if ranking["friedman_p"] is not None:
+        text += f"; p of Friedman's test: {probability(ranking['friedman_p'])}"
+    return [
+        words(text),
+        *(words(f"no significant difference between: {', '.join(group)}") for group in ranking["groups"]),
+    ]
+
+
+def _result_text(result: Json | None, score: str, *, best: bool = False) -> Text:
+    """Return mean and deviation of a score, or in a word why there is none."""
+    if result is None:
+        return Text("-")
+    if (text := mean_and_deviation_text(result, score, "±")) is not None:
+        return Text(text, style="bold" if best else "")
+    if result["status"] == "done":
+        return Text("-")
+    published = result["reason"] if result.get("reason", "").isupper() else None  # such as the paper's OM
+    return words(published or STATUS_NAMES[result["status"]], "dim")
+
+
+def _titled(title: str, table: Table) -> list[RenderableType]:
+    """Return a table with a title above it, and an empty line above both."""
+    return [Text(), words(title), table]
