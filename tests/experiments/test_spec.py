@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import pytest
 
-from manyview.cluster import available_methods
+from manyview.cluster import _registry, _side_by_side, available_methods
 from manyview.datasets import dataset_info
 from manyview.exceptions import SpecError
 from manyview.experiments import available_specs, load_spec
@@ -102,6 +102,13 @@ def test_tables_have_all_methods_and_a_row_for_each_view(paper):
         for found in part(paper, name).rows.values():
             assert {row.estimator for row in found} == every
     assert not [row for found in part(paper, "others").rows.values() for row in found if row.view is not None]
+
+
+def test_a_new_method_gets_a_row_of_its_own(monkeypatch):
+    monkeypatch.setitem(_registry.HOMES, "Added", "_side_by_side")
+    monkeypatch.setattr(_side_by_side, "Added", _side_by_side.ConcatKMeans, raising=False)
+    added = part(load_spec("paper"), "result1").rows["MSRC-v5"][-1]
+    assert (added.name, added.estimator, added.parameters) == ("Added", "Added", {})
 
 
 def test_our_method_is_never_tuned(paper):

@@ -305,12 +305,21 @@ def _generated(table: Table, key: str) -> dict[str, Any]:
 def _lines(table: Table) -> list[_Line]:
     """The rows that ``methods`` takes from the shared list, and those of the part; one of these may replace one."""
     own = {line.name: line for line in _declared(table)}
-    shared = {line.name: line for line in _declared(_open(_BUNDLED / "_methods.toml"))}
+    shared = {line.name: line for line in _shared_lines()}
     names = table.choices("methods", ["all", *shared], ())
     single_views = table.take("single_views", bool, True)
     if names == ("all",):
         names = tuple(name for name, line in shared.items() if single_views or not line.each_view)
     return [own.pop(name, shared[name]) for name in names] + list(own.values())
+
+
+def _shared_lines() -> list[_Line]:
+    """Return the rows of ``_methods.toml``, then one with defaults for each method that has none there."""
+    lines = _declared(_open(_BUNDLED / "_methods.toml"))
+    missing = [name for name in HOMES if name not in {line.estimator for line in lines}]
+    return lines + [
+        _line(Table({"name": name, "estimator": name, "note": "not in the paper"}, "_methods.toml")) for name in missing
+    ]
 
 
 def _declared(table: Table) -> list[_Line]:
