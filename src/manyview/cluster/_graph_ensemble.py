@@ -97,15 +97,13 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         columns belong to which view (see :func:`manyview.check_views`).
     random_state : int, RandomState or None, default=None
         Random seed. An int makes the result reproducible, bit by bit.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+    %(n_jobs)s
     verbose : bool, default=False
         Print a line for every round in which families of graphs are tried, and for every batch of members.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     view_weights_ : ndarray of shape (n_views,)
         How much each view counts in the learned graph; they sum to 1. A view counts less if the clusters cut many of
         its edges, and, with three or more views, if its neighbours agree little with those of the other views. Copies
@@ -145,10 +143,8 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Number of clusters: the one given, or the one that "auto" found.
     suggestion_ : ClusterCountSuggestion or None
         Why "auto" found it.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
     feature_names_in_ : dict of str to (tuple of str, or None)
         Names of the features of each view; only there if some view has names.
 
