@@ -25,8 +25,8 @@ _KEPT_OR_NOT = ("passthrough", "drop")
 class ViewTransformer(TransformerMixin, BaseEstimator):
     """Apply a transformer of scikit-learn to each view.
 
-    A view that some samples lack is learned from the samples that have it, and those alone are transformed. Single
-    values may be NaN, for a transformer that fills them in.
+    Where a view is missing for some samples, its transformer is fitted on the others, and only those are transformed.
+    Single values may be NaN, for a transformer that imputes them.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         stay as they are. Their parameters are set by the name of the view: ``set_params(gist__with_mean=False)``; in a
         sequence the views count as ``view0``, ``view1``, ...; and one for all is ``transformers__with_mean``.
     remainder : {"passthrough", "drop"}, default="passthrough"
-        What becomes of the views that a mapping does not name.
+        Whether views that a mapping does not name are kept as they are or left out.
     view_sizes : int or sequence of int, optional
         For *one* 2-D array that holds all views side by side; see :func:`manyview.check_views`.
 
@@ -119,7 +119,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         self.n_features_in_ = sum(given.n_features)
         if given.feature_names and any(own is not None for own in given.feature_names):
             self.feature_names_in_ = dict(zip(given.names, given.feature_names, strict=True))
-        # For new samples of which none has the view: what comes out has this width, and is sparse or not.
+        # The width and type of the output, for new samples if the view is missing for all of them.
         self._no_rows = {name: output[:0] for name, output in outputs.items()}
         return result
 
@@ -134,7 +134,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         Returns
         -------
         Views
-            With the same names, ids, labels and missing views; rows of a view that a sample lacks are zero.
+            With the same names, ids, labels and missing views; where a view is missing, its row is zero.
         """
         check_is_fitted(self)
         checked = self._check(X, min_samples=1)
@@ -166,7 +166,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, with the transformers and their parameters by the name of the view.
+        """Return parameters by name, with the transformers and their parameters by the name of the view.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def _by_name(self) -> dict[str, Any]:
-        """The transformers that have a name; one for all has none."""
+        """Return the transformers by name; a single transformer for all views has none."""
         if isinstance(self.transformers, Mapping):
             return dict(self.transformers)
         if _is_list(self.transformers):
@@ -221,7 +221,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         )
 
     def _choose(self, names: Sequence[str]) -> dict[str, Any]:
-        """The transformer of every view, "passthrough" or "drop"."""
+        """Return the transformer of every view, "passthrough" or "drop"."""
         if self.remainder not in _KEPT_OR_NOT:
             raise ViewsError(f"remainder: expected 'passthrough' or 'drop', got {self.remainder!r}.")
         given = self.transformers
@@ -253,7 +253,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
 
 
 def _is_list(value: Any) -> bool:
-    # A pipeline has a length and items, too, and is one transformer.
+    # A pipeline has a length and items, too, but is one transformer.
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
@@ -284,7 +284,7 @@ def _only_transform(transformer: Any, array: Array) -> Any:
 
 
 def _apply(name: str, step: Callable[..., Any], transformer: Any, array: Array, *args: Any) -> Array | None:
-    """What the step makes of a view, checked; None for a view that is left out."""
+    """Return the output of the step for a view, checked; None for a view that is left out."""
     if isinstance(transformer, str):
         return array if transformer == "passthrough" else None
     who = type(transformer).__name__
@@ -305,7 +305,7 @@ def _apply(name: str, step: Callable[..., Any], transformer: Any, array: Array, 
 
 
 def _assemble(given: Views, outputs: Mapping[str, Array]) -> Views:
-    """The given samples with the views that came out, spread over the samples again."""
+    """Return the given samples with the transformed views, with rows for samples whose view is missing."""
     if not outputs:
         raise ViewsError(f"transformers: every view is dropped ({', '.join(given.names)}); keep at least one.")
     kept = [given.names.index(name) for name in outputs]
@@ -314,7 +314,7 @@ def _assemble(given: Views, outputs: Mapping[str, Array]) -> Views:
         rows = given.has_view(v)
         arrays.append(output if rows is None else spread(output, np.flatnonzero(rows), given.n_samples))
     present = None if given.present is None else given.present[:, kept]
-    # What a transformer makes has no names, unless it is what was given.
+    # Transformed features have no names; those of a view that was passed through keep theirs.
     names = given.feature_names or (None,) * given.n_views
     known = tuple(names[v] if array is given.arrays[v] else None for v, array in zip(kept, arrays, strict=True))
     return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present, feature_names=known)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from manyview import read_views
 from manyview.cluster import LMVSC, MVSC
-from manyview.cluster._centres import kmeans_centres
+from manyview.cluster._anchors import kmeans_centres
 from manyview.datasets import make_multiview
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError
 from manyview.metrics import accuracy

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview.cluster import CLR
-from manyview.cluster._base import MultiViewClusterer, interval, limit_neighbors
+from manyview.cluster._base import MultiViewClusterer, fill_docstring, interval, limit_neighbors
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError
 
 
@@ -95,3 +95,19 @@ def test_neighbours_are_limited_by_what_there_is():
 def test_a_line_for_every_pass(capsys):
     CLR(2, verbose=True)._on_pass()(3, 1234.56789)
     assert capsys.readouterr().out == "CLR pass 3: objective 1234.57\n"
+
+
+def test_shared_entries_of_docstrings_are_filled_in():
+    text = "Cluster.\n\n    %(n_clusters)s\n    scaling : %(scalings)s\n    %(labels_)s\n    %(unknown)s, 5 %"
+    lines = fill_docstring(text).splitlines()
+    assert lines[2:4] == ["    n_clusters : int", "        Number of clusters."]
+    assert lines[4].startswith('    scaling : {"max", "unit", ')
+    assert lines[5] == "    labels_ : ndarray of shape (n_samples,)"
+    assert lines[-1] == "    %(unknown)s, 5 %"
+
+
+def test_a_method_without_a_docstring_has_none():
+    class Bare(FirstColumn):
+        pass
+
+    assert Bare.__doc__ is None

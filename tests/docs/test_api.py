@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import manyview
 import manyview.solvers
 
-API = Path(__file__).resolve().parents[2] / "docs" / "api"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 MODULES = [
     "manyview",
     *(f"manyview.{name}" for name in manyview._MODULES if name != "solvers"),
@@ -42,10 +43,12 @@ NAMES = {
 
 def listed() -> set[str]:
     """What the pages of the reference list, with full names."""
+    made = runpy.run_path(str(DOCS / "_ext" / "methods.py"))
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.rst")]
     names = set()
-    for page in API.glob("*.rst"):
+    for page in [*pages, *map(made["reference_page"], made["PAGES"])]:
         module = ""
-        for line in page.read_text(encoding="utf-8").splitlines():
+        for line in page.splitlines():
             if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
                 module = match[1]
             elif match := re.fullmatch(r"\.\. automodule:: (\S+)", line):

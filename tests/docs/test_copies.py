@@ -6,19 +6,30 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
 import typer
 
 from manyview.cli import app
+from manyview.cluster import available_methods
 from manyview.experiments import available_specs, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_tables_of_methods_are_up_to_date():
-    for name, table in runpy.run_path(str(ROOT / "docs" / "methods_table.py"))["TABLES"].items():
-        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-        start, end = "<!-- python docs/methods_table.py -->\n", "\n<!-- end -->"
-        assert page[page.index(start) + len(start) : page.index(end)] == table(), name
+@pytest.mark.parametrize(("page", "directive"), [("methods.md", "method-facts"), ("choosing.md", "method-situations")])
+def test_the_tables_of_methods_are_made_from_the_registry(page, directive):
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    assert lines.count(f"```{{{directive}}}") == 1
+
+
+def test_every_method_is_in_the_tables():
+    pages = runpy.run_path(str(ROOT / "docs" / "_ext" / "methods.py"))
+    facts, situations = pages["facts_table"](), pages["situations_table"]()
+    for method in available_methods():
+        assert f"\n| `{method.name}` | {method.facts.title} | " in facts
+    dependent = ", ".join(f"`{m.name}`" for m in available_methods() if m.facts.order_dependent)
+    assert f"order of the rows | all but {dependent} |\n" in situations
+    assert "| samples with missing views | `GraphEnsemble`" in situations
 
 
 def test_the_page_of_the_command_line_names_every_command():

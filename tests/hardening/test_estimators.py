@@ -28,8 +28,9 @@ from manyview.exceptions import ReducedNeighborsWarning, ViewsError
 EXAMPLES = int(os.environ.get("MANYVIEW_EXAMPLES", "15"))
 HANG = 120  # seconds, for a fit that takes a fraction of one
 METHODS = {method.name: method.estimator for method in available_methods()}
-# Those that look for the nearest other samples, of which there must be two.
-NEIGHBOURS = {"CLR", "SwMC", "MVGL", "SMSC", "AMGL", "MLAN"}
+# Those that look for the nearest other samples, of which there must be two; ConcatSpectral counts the sample itself.
+NEIGHBOURS = {name for name, method in METHODS.items() if method.facts.input_kind == "neighbour graphs"}
+NEIGHBOURS -= {"ConcatSpectral"}
 DOCUMENTED = (ConvergenceWarning, OrderDependenceWarning, ReducedNeighborsWarning)
 tried = settings(
     max_examples=EXAMPLES,

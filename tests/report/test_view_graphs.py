@@ -213,15 +213,11 @@ def test_a_graph_without_weight():
 
 
 def test_every_method_shows_what_it_has_learned(models, blobs):
-    kinds = {
-        "GraphEnsemble": ["learned"],
-        "ConcatKMeans": [],
-        **{key: ["learned", "learned"] for key in ("TBGL", "SFMC")},
-        **{key: ["learned"] for key in ("CLR", "SwMC", "MVGL", "MLAN")},
-    }
     for name, model in models.items():
+        graphs = [key for key in ("consensus_graph_", "component_graph_", "learned_graph_") if hasattr(model, key)]
+        learned = ["learned"] * len(graphs) or ["embedding"] * hasattr(model, "embedding_")
         shown = choose_shown(model, model.labels_)
         found = graph_images(model, shown, cast_votes(model, blobs, shown), blobs.names)
-        assert [graph["kind"] for graph in found] == kinds.get(name, ["embedding"]) + 3 * ["view"], name
+        assert [graph["kind"] for graph in found] == learned + 3 * ["view"], name
         assert all(graph["inside"] > 0.9 for graph in found[-4:]), name
         assert len({np.shape(graph["image"]) for graph in found}) == 1, name

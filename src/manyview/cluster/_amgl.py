@@ -36,44 +36,34 @@ class AMGL(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=5
         Samples that each sample is connected with. With 10, graphs fall into pieces less often.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
-        suit texts.
+    %(scaling)s
     max_iter : int, default=100
         Passes at most; about ten are usual.
     tol : float, default=1e-8
         Stop when the objective changes by less, relatively.
     row_normalize : bool, default=False
         Whether the rows of the embedding are brought to length 1 before k-means.
-    n_init : int, default=10
-        Starts of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Orthonormal columns, defined up to a rotation; before ``row_normalize``.
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views, with sum 1.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective``, which never rises, and ``view_weights``.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

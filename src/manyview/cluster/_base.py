@@ -1,9 +1,13 @@
-"""What all estimators share: parameter rules, views, the order of the samples, k-means, facts."""
+"""The base of all estimators: parameter rules, shared docstring entries, views, the order of the samples, k-means.
+
+A method's own parameters, facts and steps are in its own file; :mod:`manyview.cluster._registry` lists the methods.
+"""
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,32 +36,69 @@ if TYPE_CHECKING:
 
 
 def interval(kind: type, low: float | None, high: float | None, closed: str) -> Interval:
-    """A rule: a number between ``low`` and ``high``, with the ends that ``closed`` names."""
+    """Return the rule: a number between ``low`` and ``high``, with the ends that ``closed`` names."""
     return Interval(kind, low, high, closed=closed)
 
 
 def one_of(*names: str) -> StrOptions:
-    """A rule: one of these names."""
+    """Return the rule: one of these names."""
     return StrOptions(set(names))
+
+
+_SHARED_ENTRIES = {
+    "n_clusters": """n_clusters : int
+    Number of clusters.""",
+    "scalings": "{" + ", ".join(f'"{name}"' for name in SCALERS) + "}",
+    "scaling": """scaling : %(scalings)s
+    How each view is scaled. The default, "none", leaves it as it is, as the authors do; "counts" or "unit" suit
+    texts.""",
+    "n_init": """n_init : int, default=10
+    Runs of k-means, of which the best is taken.""",
+    "view_sizes": """view_sizes : int or sequence of int, optional
+    For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.""",
+    "n_jobs": """n_jobs : int or None, default=None
+    Threads; None uses all cores. The result does not depend on it.""",
+    "verbose": """verbose : bool, default=False
+    Print a line for every pass.""",
+    "labels_": """labels_ : ndarray of shape (n_samples,)
+    Clusters 0, 1, ... in the order of their first sample.""",
+    "n_iter_": """n_iter_ : int
+    Passes made.""",
+    "view_names_": """view_names_ : tuple of str
+    Names of the views.""",
+    "n_features_in_": """n_features_in_ : int
+    Features of all views together.""",
+}
+"""Entries of docstrings that most methods share: ``%(n_clusters)s`` in the docstring of a class stands for one."""
+
+
+def fill_docstring(text: str) -> str:
+    """Replace ``%(name)s`` by the shared entry of this name, indented as the line is."""
+
+    def entry(found: re.Match[str]) -> str:
+        indent = found[1] or ""
+        return indent + fill_docstring(_SHARED_ENTRIES[found[2]]).replace("\n", f"\n{indent}")
+
+    return re.sub(rf"(^ *)?%\(({'|'.join(_SHARED_ENTRIES)})\)s", entry, text, flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What one needs to know before choosing a method; :func:`manyview.cluster.available_methods` lists them.
+    """Facts for choosing a method; :func:`manyview.cluster.available_methods` lists those of all methods.
 
     Parameters
     ----------
     title : str
         The method in a few words.
     paper_name : str
-        What the paper's tables call it.
+        Its name in the paper's tables; empty if it is not there.
     input_kind : {"features", "neighbour graphs", "kernels", "anchor graphs"}
-        What it turns the views into and works on.
+        Representation of the views that it works on.
     memory : str
         How its memory grows: "n·k" (neighbours), "n·m" (anchors), "n·d" (features) or "n²".
     uses_kmeans : bool
-        Whether it runs k-means, for its labels or for its start. If not, it reads labels off, and ``random_state``
-        rarely matters.
+        Whether it runs k-means, for its labels or for its start. If not, the labels are components of a graph, and
+        ``random_state`` rarely matters.
     order_dependent : bool
         Whether the order of the samples changes the result.
     reference : str
@@ -77,7 +118,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     """Base of the multi-view clusterers.
 
     A subclass states its facts, lists the rules of the parameters that are its own, implements ``_fit(views)`` and
-    sets its attributes there, after all that can fail: an estimator whose fit failed must not look fitted.
+    sets its attributes there, after all that can fail: an estimator whose fit failed must not look fitted. Its
+    docstring may name shared entries, such as ``%(n_clusters)s``, which are filled in.
 
     Unless it says ``_sorts_samples = False``, ``_fit`` sees the samples in an order that follows from their content,
     so ties, random draws and rounding, and with them the result, cannot depend on the order in which they were given.
@@ -94,7 +136,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     anchor_indices_: np.ndarray
     feature_names_in_: dict[str, tuple[str, ...] | None]
 
-    # Rules of the parameters that several methods have; __init_subclass__ gives each those that its __init__ names.
+    # Rules of the parameters that several methods have; each method gets those that its __init__ names.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [interval(Integral, 1, None, "left")],
         "n_anchors": [interval(Integral, 2, None, "left"), interval(Real, 0, 1, "right")],
@@ -115,6 +157,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         rules = {**MultiViewClusterer._parameter_constraints, **cls._parameter_constraints}
         names = [name for name in inspect.signature(cls.__init__).parameters if name not in ("self", "args", "kwargs")]
         cls._parameter_constraints = {name: rules[name] for name in names}
+        if cls.__doc__ is not None:
+            cls.__doc__ = fill_docstring(cls.__doc__)
 
     def fit(self, X: Any, y: Any = None) -> MultiViewClusterer:
         """Cluster the samples.
@@ -192,7 +236,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         _saving.save(self, path)
 
     def _check(self, views: Any) -> Views:
-        """What users have as views that ``_fit`` can work on."""
+        """Return the given views as ``_fit`` needs them, or raise an error that names what is wrong."""
         checked = check_views(views, view_sizes=self.view_sizes, min_views=self.min_views)
         check_complete(type(self).__name__, checked)
         check_n_clusters(checked, self.n_clusters)
@@ -202,7 +246,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not implement _fit")
 
     def _warn_of_fewer(self) -> None:
-        """Say so if samples could not be told apart, so that clusters are missing. Labels are numbered without gaps."""
+        """Warn if there are fewer clusters than asked for; labels are numbered without gaps."""
         n_clusters = getattr(self, "n_clusters_", self.n_clusters)
         if isinstance(self.labels_, np.ndarray) and self.labels_.max() + 1 < n_clusters:
             warn_user(
@@ -214,18 +258,18 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     def _on_pass(
         self, measure: str = "objective", *, before: int = 0, total: int | None = None, unit: str = "passes"
     ) -> Callable[[int, float], None] | None:
-        """What a solver is to call after each pass, with its number and what it has reached; None if nobody looks.
+        """Return the callback for a solver, called with the number of each pass and a value; None without a listener.
 
         Parameters
         ----------
         measure : str
-            What is reached.
+            Name of the value.
         before : int
             Passes made before, of all the ``total``.
         total : int, optional
-            Passes that there will be, at most; ``max_iter`` unless given.
+            Maximum number of passes; ``max_iter`` unless given.
         unit : str
-            What a pass is, as in :class:`manyview._utils.progress.Step`.
+            Name of the passes, as in :class:`manyview._utils.progress.Step`.
         """
         if not (self.verbose or has_listeners()):
             return None
@@ -240,13 +284,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
     def _restore_order(self, rows: np.ndarray) -> None:
         """Bring what ``_fit`` has set for samples back to the given order; ``rows[p]`` is the given row of sample p."""
-        place = np.argsort(rows)
+        position = np.argsort(rows)
         for name, axes in self._sample_axes.items():
             value = getattr(self, name)
             for axis in axes:
-                value = value[place] if axis == 0 else value[:, place]
+                value = value[position] if axis == 0 else value[:, position]
             setattr(self, name, sp.csr_array(value) if sp.issparse(value) else value)
-        self.labels_ = relabel_by_first(self.labels_[place])
+        self.labels_ = relabel_by_first(self.labels_[position])
         if hasattr(self, "anchor_indices_"):
             self.anchor_indices_ = rows[self.anchor_indices_]
 
@@ -257,7 +301,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
 
 def check_complete(who: str, views: Views) -> None:
-    """Refuse samples that lack a view."""
+    """Raise an error if a view of a sample is missing."""
     for v, name in enumerate(views.names):
         present = views.has_view(v)
         if present is not None:
@@ -269,9 +313,9 @@ def check_complete(who: str, views: Views) -> None:
 
 
 def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors", *, single: bool = False) -> int:
-    """As many neighbours as the points allow, one more being needed; says so when that is fewer than asked for.
+    """Return the number of neighbours, which is less than that of the points; warn if it had to be reduced.
 
-    If ``single``, the only point there is may be the only neighbour.
+    If ``single``, a single point may be the only neighbour.
     """
     if n_neighbors < n_points or (n_neighbors == n_points == 1 and single):
         return n_neighbors
@@ -289,7 +333,7 @@ def limit_neighbors(n_neighbors: int, n_points: int, points: str = "anchors", *,
 def kmeans_labels(
     points: np.ndarray, n_clusters: int, random_state: int | np.random.RandomState | None, n_init: int
 ) -> np.ndarray:
-    """The best of ``n_init`` runs of k-means."""
+    """Return the labels of the best of ``n_init`` runs of k-means."""
     return run_kmeans(points, n_clusters, random_state, n_init).labels_
 
 
@@ -298,6 +342,6 @@ def run_kmeans(points: Array, n_clusters: int, random_state: int | np.random.Ran
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
     with warnings.catch_warnings():
-        # of fewer different points than clusters, which fit says in words about clusters if it matters
+        # Fewer different points than clusters: fit warns in terms of clusters if it matters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points)

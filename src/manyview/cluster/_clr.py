@@ -23,49 +23,43 @@ class CLR(MultiViewClusterer):
     as there are clusters, and these are the clusters. It is a method for one view; several are scaled and put side by
     side (the paper's s-CLR-Concat).
 
-    Use it as the simplest graph method to compare with, and when clusters may have any shape. It does not know of
-    views: one that is wide or noisy drowns the others. Results move a lot with ``n_neighbors`` and ``scaling``, and
+    Use it as the simplest graph method to compare with, and when clusters may have any shape. It does not distinguish
+    views: one that is wide or noisy dominates the others. Results depend a lot on ``n_neighbors`` and ``scaling``, and
     when the graph is almost disconnected, single samples become clusters.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=10
         Samples that each sample is connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view before they are put side by side. The default, "max", divides it by its largest
+    scaling : %(scalings)s
+        How each view is scaled before they are put side by side. The default, "max", divides it by its largest
         value, which changes nothing for a single view.
     symmetric : bool, default=True
         Whether the learned graph is compared with the symmetric neighbour graph, (A + Aᵀ)/2, or with A itself.
     connectivity_weight : float, default=0.1
-        First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected.
+        Initial penalty weight on the number of components; it is doubled, halved, then bisected.
     max_iter : int, default=30
         Passes at most.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the spectral cut when the graph cannot be brought to ``n_clusters`` components; not used otherwise.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     learned_graph_ : csr_array of shape (n_samples, n_samples)
         The learned graph; rows sum to 1.
     n_components_ : int
-        Its components: ``n_clusters``, or a ``ConvergenceWarning`` tells what was done.
+        Its components: ``n_clusters``, or a ``ConvergenceWarning`` says what was done.
     n_iter_ : int
         Passes made; 0 if the neighbour graph had the right number of components.
     history_ : dict of ndarray
         Per pass: ``objective``, ``connectivity_weight``, ``n_components``. The objective does not fall from pass to
         pass, as the weight in it changes.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

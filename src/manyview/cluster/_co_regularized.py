@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
-from manyview.cluster._spectral_views import READOUT_VIEW, gaussian_kernels, readout_index
+from manyview.cluster._co_training import READOUT_VIEW, gaussian_kernels, readout_index
 from manyview.graphs import normalize_graph
 from manyview.graphs.scaling import scale_unit_rows
 from manyview.solvers import co_regularized
@@ -30,8 +30,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     variant : {"centroid", "pairwise"}, default="centroid"
         What an embedding is compared with: the consensus of all views, or each of the other views. "pairwise" updates
         the second view first and the first last, and may end in another optimum when the views come in another order;
@@ -40,9 +39,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
         How much agreement counts compared with a view's own kernel. The authors' program has 0.5; the grid worth trying
         is 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.5 and 1. Beyond 1, agreement is all that counts, and the views' own
         structure is lost. With "pairwise", the pull grows with the number of the other views.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
-        suit texts.
+    %(scaling)s
     max_iter : int, default=30
         Sweeps over all views at most.
     tol : float, default=1e-6
@@ -50,10 +47,8 @@ class CoRegularizedSpectral(MultiViewClusterer):
     readout_view : int, str or None, default=None
         The number, from 0, or the name of the view whose embedding gives the labels. By default, the consensus does, or
         with "pairwise" the embeddings of all views.
-    n_init : int, default=10
-        Runs of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means. The embeddings do not depend on it.
     verbose : bool, default=False
@@ -61,8 +56,7 @@ class CoRegularizedSpectral(MultiViewClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters) or (n_samples, n_views * n_clusters)
         What k-means was run on: unit rows. The second shape is that of "pairwise" without ``readout_view``.
     view_embeddings_ : ndarray of shape (n_views, n_samples, n_clusters)
@@ -71,10 +65,8 @@ class CoRegularizedSpectral(MultiViewClusterer):
         Sweeps made. If this is ``max_iter``, the objective may still have been rising, which it often does very slowly.
     history_ : dict of ndarray
         Per sweep: ``objective``, which is maximised and never falls.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

@@ -1,24 +1,58 @@
-"""Co-training of spectral embeddings."""
+"""Co-training of spectral embeddings; also what it shares with co-regularisation: kernels, and the view to read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
+from manyview._utils.machine import check_memory
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels
-from manyview.cluster._spectral_views import READOUT_VIEW, gaussian_kernels, readout_index
+from manyview.exceptions import ViewsError
+from manyview.graphs import SCALERS, gaussian_kernel
 from manyview.graphs.scaling import scale_unit_rows
 from manyview.solvers import co_training
 from manyview.solvers._subspaces import side_by_side
 from manyview.views import Views
 
+# The rule of the parameter ``readout_view``.
+READOUT_VIEW: list[Any] = [None, interval(Integral, 0, None, "left"), str]
+
+# Dense n x n arrays besides one per view: what building a kernel, or decomposing one, takes at its peak.
+_TEMPORARY = 4
+
+
+def gaussian_kernels(who: str, views: Views, scaling: str) -> Iterator[np.ndarray]:
+    """Yield the Gaussian kernel of each scaled view; raise a ``MemoryError`` if there is no room for all of them."""
+    n, n_views = views.n_samples, views.n_views
+    check_memory(
+        who,
+        8.0 * n**2 * (n_views + _TEMPORARY),
+        f"{n} samples and {n_views} views",
+        "Use GraphEnsemble, whose memory grows with the samples, not with their square.",
+    )
+    for view in views.arrays:
+        yield gaussian_kernel(SCALERS[scaling](view))
+
+
+def readout_index(readout_view: int | str | None, views: Views) -> int | None:
+    """Return the index of the view that ``readout_view`` gives by name or number."""
+    if readout_view is None:
+        return None
+    if isinstance(readout_view, str):
+        if readout_view not in views.names:
+            raise ViewsError(f"readout_view={readout_view!r} is not among the views: {', '.join(views.names)}.")
+        return views.names.index(readout_view)
+    if readout_view >= views.n_views:
+        raise ViewsError(f"readout_view={readout_view} is not among the views 0 to {views.n_views - 1}.")
+    return int(readout_view)
+
 
 class CoTrainingSpectral(MultiViewClusterer):
-    """Co-trained spectral clustering: every view forgets what the other views do not see.
+    """Co-trained spectral clustering: each view is reduced to the structure that the other views support.
 
     Each view has a Gaussian kernel and a spectral embedding. In every sweep, the kernel of a view is projected on the
     embeddings of the other views, and gets a new embedding from what is left. The labels come from k-means on the
@@ -31,11 +65,8 @@ class CoTrainingSpectral(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
-        suit texts.
+    %(n_clusters)s
+    %(scaling)s
     max_iter : int, default=5
         Number of sweeps. All of them are made; there is no test of convergence.
     projection_factor : float, default=1.5
@@ -43,10 +74,8 @@ class CoTrainingSpectral(MultiViewClusterer):
         least 1. The paper's text has 1, its program 1.5. The labels are read from the first ``n_clusters`` directions.
     readout_view : int, str or None, default=None
         The number, from 0, or the name of the view whose embedding gives the labels; by default all of them do.
-    n_init : int, default=10
-        Runs of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means. The embeddings do not depend on it.
     verbose : bool, default=False
@@ -54,8 +83,7 @@ class CoTrainingSpectral(MultiViewClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_views * n_clusters) or (n_samples, n_clusters)
         What k-means was run on: unit rows.
     view_embeddings_ : ndarray of shape (n_views, n_samples, n_directions)
@@ -66,10 +94,8 @@ class CoTrainingSpectral(MultiViewClusterer):
     history_ : dict of ndarray
         Per sweep: ``subspace_change``, how far the spaces of the embeddings have moved, from 0 (not at all) to 1 (all
         are orthogonal to what they were), in the mean of the views. There is no objective.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

@@ -38,10 +38,9 @@ class ETLMSC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     error_weight : float, default=10.0
-        Price of errors, in units of 1/n_samples: the paper's λ is ``error_weight / n_samples``. Below about 1
+        Penalty weight of errors, in units of 1/n_samples: the paper's λ is ``error_weight / n_samples``. Below about 1
         everything is an error, and from ``n_samples`` on nothing is, which leaves the plain sum of the walks. The
         authors' programs have 11, 6 and 22 on three datasets.
     tensor_axis : {"rows", "columns", "views"}, default="rows"
@@ -53,41 +52,31 @@ class ETLMSC(MultiViewClusterer):
     penalty_growth : float, default=2.0
         Its factor from pass to pass, at least 1. Results depend on both: the penalty grows so fast that the minimum of
         the objective is not reached. At 1 it is, after many passes.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
-        suit texts.
+    %(scaling)s
     max_iter : int, default=200
         Passes at most.
     tol : float, default=1e-6
         Stop when no entry moves as much any more and the parts add up to this accuracy.
-    n_init : int, default=10
-        Runs of k-means, of which the best is kept.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(n_jobs)s
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     essential_walk_ : ndarray of shape (n_samples, n_samples)
         Sum over the views of what they agree on; rows sum to about the number of views.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        What k-means saw: eigenvectors of that walk, rows of length 1.
-    n_iter_ : int
-        Passes made.
+        The eigenvectors of that walk that k-means was run on; rows have length 1.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective``, and ``residual``, which ``tol`` is compared with. The objective rises at first, while
         the two parts do not yet add up to the walks.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
@@ -172,7 +161,7 @@ class ETLMSC(MultiViewClusterer):
 
     @property
     def _sorts_samples(self) -> bool:  # type: ignore[override]
-        """Along the views no order of the samples matters, so k-means shall not bring one in."""
+        """Along the views no order of the samples matters, so k-means must not depend on it either."""
         return self.tensor_axis == "views"
 
     def _fit(self, views: Views) -> None:

@@ -35,7 +35,7 @@ from manyview.views.wide import ViewSizes
 
 # Samples that "auto" learns on, at most.
 _LEARNED_ROWS = 10_000
-# A labelling that shares less than this with the one a batch of members before is not settled.
+# Below this NMI with the labels of the batch of members before, the labels have not converged.
 _SETTLED = 0.95
 
 
@@ -57,8 +57,8 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Numbers of clusters that "auto" chooses from, such as ``range(2, 61)``; default as in
         :func:`manyview.suggest_n_clusters`. Only with ``n_clusters="auto"``.
     n_anchors : "auto" or int, default="auto"
-        Size of the pool that the graphs draw their anchors from. "auto" takes 85 % of the samples, at most 2,000 or
-        20 per cluster.
+        Size of the anchor pool, from which every graph draws its anchors. "auto" takes 85 % of the samples, at most
+        2,000 or 20 per cluster.
     n_neighbors : "auto", int or pair of int, default="auto"
         Anchors that a sample is compared with in each view, or the range from which every graph draws it; but at most
         as many as a cluster has anchors on average, or three times that in broad graphs. If no graph has as many as
@@ -97,15 +97,13 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         columns belong to which view (see :func:`manyview.check_views`).
     random_state : int, RandomState or None, default=None
         Random seed. An int makes the result reproducible, bit by bit.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+    %(n_jobs)s
     verbose : bool, default=False
         Print a line for every round in which families of graphs are tried, and for every batch of members.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     view_weights_ : ndarray of shape (n_views,)
         How much each view counts in the learned graph; they sum to 1. A view counts less if the clusters cut many of
         its edges, and, with three or more views, if its neighbours agree little with those of the other views. Copies
@@ -113,7 +111,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     consensus_graph_ : csr_array of shape (n_samples, n_anchors)
         The learned graph. It has exactly ``n_clusters`` connected components, and they are the labels.
     anchor_indices_ : ndarray of shape (n_anchors,)
-        The samples of the pool, from coarse to fine.
+        The samples of the anchor pool, from coarse to fine.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Coordinates in which the clusters are compact.
     confidence_ : ndarray of shape (n_samples,)
@@ -145,10 +143,8 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Number of clusters: the one given, or the one that "auto" found.
     suggestion_ : ClusterCountSuggestion or None
         Why "auto" found it.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
     feature_names_in_ : dict of str to (tuple of str, or None)
         Names of the features of each view; only there if some view has names.
 
@@ -226,7 +222,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         return check_views(views, view_sizes=self.view_sizes, min_views=self.min_views, keep_float32=True)
 
     def _in_blocks(self, views: Views) -> bool:
-        """Return whether there are more samples than the basis of a fit is made of, or they may be in many places."""
+        """Return whether there are more samples than the basis of a fit is made of, or they may be distributed."""
         return views.n_samples > self._n_learned() or is_distributed(views, self.engine)
 
     def _n_learned(self) -> int:
@@ -299,7 +295,7 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         self.converged_ = bool(last.converged and (len(steps) == 1 or last.stability >= _SETTLED))
 
     def _warn_of_fewer_neighbors(self, n_anchors: int) -> None:
-        """Say so if no member has as many neighbours as the user asked for. "auto" asks for none."""
+        """Warn if no member has as many neighbours as asked for; "auto" asks for no number."""
         used = int(self.history_["member_neighbors"].max())
         if isinstance(self.n_neighbors, str) or used >= families_with(self.n_neighbors)[0].n_neighbors[0]:
             return

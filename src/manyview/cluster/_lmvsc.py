@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from manyview._utils.machine import check_memory
+from manyview.cluster._anchors import kmeans_centres
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, one_of
-from manyview.cluster._centres import kmeans_centres
 from manyview.exceptions import ViewsError, warn_user
 from manyview.graphs import SCALERS
 from manyview.graphs.scaling import scale_unit_rows
@@ -39,13 +39,12 @@ class LMVSC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_anchors : "auto" or int, default="auto"
         Anchors of each view; together at least ``n_clusters``. "auto" takes a fifth of the samples, but at most 50, or
         ``n_clusters`` if that is more.
     ridge : float, default=1.0
-        Price of the squared coefficients. The larger, the more equal they are.
+        Penalty weight of the squared coefficients. The larger, the more equal they are.
     relative_ridge : bool, default=False
         Whether ``ridge`` is multiplied, in each view, by the mean squared distance of its anchors from their mean, so
         that the units of the features do not matter.
@@ -54,8 +53,8 @@ class LMVSC(MultiViewClusterer):
         samples do not dominate. The authors' program does not.
     row_normalize : bool, default=False
         Whether the rows of the embedding are scaled to unit length before k-means.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "max", divides it by its largest value.
+    scaling : %(scalings)s
+        How each view is scaled. The default, "max", divides it by its largest value.
     max_iter : int, default=1000
         Steps at most in the quadratic programme of each sample, which takes about one per positive coefficient.
     tol : float, default=1e-8
@@ -63,19 +62,16 @@ class LMVSC(MultiViewClusterer):
         sample and of the anchors around the anchors' mean.
     n_init : int, default=10
         Runs of k-means, of which the best is taken: for the anchors of each view, and on the embedding.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the anchors and for k-means.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+    %(n_jobs)s
     verbose : bool, default=False
         Print a line for every view.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         The left singular vectors, before ``row_normalize``. Fewer columns if fewer anchors differ.
     singular_values_ : ndarray of shape (n_clusters,)
@@ -89,10 +85,8 @@ class LMVSC(MultiViewClusterer):
     history_ : dict of ndarray
         Per view, not per pass: ``objective``, the value of the quadratic programmes together, and ``qp_gap``, the
         largest gap of a sample in the units of ``tol``.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

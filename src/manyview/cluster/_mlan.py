@@ -29,38 +29,34 @@ class MLAN(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=9
         Samples that each sample may be connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "row-standardized", as in the paper, subtracts from each sample
+    scaling : %(scalings)s
+        How each view is scaled. The default, "row-standardized", as in the paper, subtracts from each sample
         the mean of its own features and divides by their standard deviation.
     weighting : {"model", "compound"}, default="model"
         How views are weighted: by the paper's formula, or as in the authors' program, where weights are applied to
         distances that are already weighted, which makes all views count the same in the end. "compound" is there to
         reproduce published numbers.
     connectivity_weight : float or None, default=None
-        First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected. None takes
-        the price of uneven weights within a neighbourhood, which follows from the distances. (The program draws an
-        integer from 1 to 30.)
+        Initial penalty weight on the number of components; it is doubled, halved, then bisected. None takes the penalty
+        weight of uneven weights within a neighbourhood, which follows from the distances. (The program draws an integer
+        from 1 to 30.)
     max_iter : int, default=30
         Passes at most.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the spectral cut when the graph cannot be brought to ``n_clusters`` components; not used otherwise.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     learned_graph_ : csr_array of shape (n_samples, n_samples)
         The learned graph; rows sum to 1.
     n_components_ : int
-        Its components: ``n_clusters``, or a ``ConvergenceWarning`` tells what was done.
+        Its components: ``n_clusters``, or a ``ConvergenceWarning`` says what was done.
     view_weights_ : ndarray of shape (n_views,)
         How much the distances of each view count; they sum to 1.
     n_iter_ : int
@@ -68,10 +64,8 @@ class MLAN(MultiViewClusterer):
     history_ : dict of ndarray
         Per pass: ``objective``, ``connectivity_weight``, ``n_components``, ``view_weights``. The objective does not
         fall from pass to pass, as the weights in it change.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
@@ -81,9 +75,10 @@ class MLAN(MultiViewClusterer):
     Differences from the authors' program. With ``weighting="compound"`` and the same ``connectivity_weight``, it learns
     the same graph and gives the same clusters; as in the program, weights of the last view are then a pass ahead of the
     others', so the order of the views matters a little. With the paper's weights, which the program does not compute,
-    these are divided by their sum, so that weighted distances have the scale that the price of uneven weights was
-    computed for. The program fails when the neighbour graph has more than ``n_clusters`` components; here the smallest
-    are joined to the others, with a warning. When the price oscillates, it is bisected.
+    these are divided by their sum, so that weighted distances have the scale that the penalty weight of uneven weights
+    was computed for. The program fails when the neighbour graph has more than ``n_clusters`` components; here the
+    smallest are joined to the others, with a warning. When the penalty weight on the number of components oscillates,
+    it is bisected.
 
     References
     ----------

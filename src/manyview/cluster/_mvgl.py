@@ -30,8 +30,7 @@ class MVGL(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=15
         Samples that each sample is connected with in a view.
     local : bool, default=True
@@ -40,26 +39,21 @@ class MVGL(MultiViewClusterer):
     negative_weights : bool, default=True
         Whether a sample's weights may be negative, as published. They sum to 1 in any case.
     connectivity_weight : float, default=1.0
-        First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected, and starts
-        here again for every view and in every pass.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
-        suit texts.
+        Initial penalty weight on the number of components; it is doubled, halved, then bisected, and starts here again
+        for every view and in every pass.
+    %(scaling)s
     max_iter : int, default=30
         Passes at most. Each learns the graph of all views and then the weights.
     tol : float, default=1e-3
         Stop once the objective changes by no more than this share of it.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the spectral cut when the graph cannot be brought to ``n_clusters`` components; not used otherwise.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     learned_graph_ : csr_array of shape (n_samples, n_samples)
         The graph of all views; rows sum to 1.
     sample_weights_ : ndarray of shape (n_samples, n_views)
@@ -67,20 +61,17 @@ class MVGL(MultiViewClusterer):
     view_weights_ : ndarray of shape (n_views,)
         Their means over the samples.
     n_components_ : int
-        Components of the learned graph: ``n_clusters``, or a ``ConvergenceWarning`` tells what was done.
+        Components of the learned graph: ``n_clusters``, or a ``ConvergenceWarning`` says what was done.
     view_components_ : ndarray of shape (n_views,)
         Components of the graphs of the views. They are used as they are if there are more or fewer than
         ``n_clusters``.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective`` (squared distance between the learned graph and the weighted sum),
         ``connectivity_weight`` (at the end of the pass) and ``n_components``. The objective may rise a little, as each
         pass finds its own connectivity weight.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
@@ -207,7 +198,7 @@ _BYTES_PER_PAIR, _BYTES_PER_PAIR_AND_VIEW = 132, 24
 
 
 def _all_pairs(n_samples: int) -> sp.csr_array:
-    """A graph with an edge between any two samples, but none from a sample to itself."""
+    """Return the graph with an edge between any two samples, but none from a sample to itself."""
     others = np.arange(n_samples - 1, dtype=np.int32)
     indices = others + (others >= np.arange(n_samples)[:, None])
     starts = np.arange(n_samples + 1) * (n_samples - 1)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from manyview.cluster._anchors import check_anchor_memory
+from manyview.cluster._anchors import check_anchor_memory, kmeans_centres
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, kmeans_labels, limit_neighbors, one_of
-from manyview.cluster._centres import kmeans_centres
 from manyview.exceptions import ViewsError
 from manyview.graphs import SCALERS
 from manyview.graphs.anchors import concatenate
@@ -37,8 +36,7 @@ class MVSC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_anchors : "auto" or int, default="auto"
         Number of anchors, at least ``n_clusters``. "auto" takes half of the samples, but at most 400, or
         ``n_clusters`` if that is more.
@@ -49,8 +47,8 @@ class MVSC(MultiViewClusterer):
     bandwidth : float or None, default=None
         Width of the Gaussian that turns distances into weights, for all views and in the units of the scaled views.
         None: in each view the median distance between the samples and the anchors that they are connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "max", divides it by its largest value.
+    scaling : %(scalings)s
+        How each view is scaled. The default, "max", divides it by its largest value.
     row_normalize : bool, default=False
         Whether the rows of the embedding are scaled to unit length before k-means. All samples have the same degree in
         these graphs, so there is no effect of degrees to be removed.
@@ -60,17 +58,14 @@ class MVSC(MultiViewClusterer):
         Stop when a pass lowers the objective by no more than this share.
     n_init : int, default=10
         Runs of k-means on the embedding, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the anchors and for k-means.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views, summing to 1.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -81,14 +76,11 @@ class MVSC(MultiViewClusterer):
         The anchors in each view, scaled as the view was. Fewer than asked for if fewer samples differ.
     bandwidths_ : ndarray of shape (n_views,)
         Width of the Gaussian in each view.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective``, which never rises, and ``view_weights``.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

@@ -31,8 +31,7 @@ class RDEKM(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     weighting : {"samples", "views"}, default="samples"
         Whether every sample has a weight of its own in each view, or every view one for all samples.
     n_components : int or None, default=None
@@ -48,17 +47,14 @@ class RDEKM(MultiViewClusterer):
         Passes of each start at most.
     tol : float, default=1e-6
         Stop when no label changes and the objective falls by less, relative to itself.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the starts. An int makes the result reproducible.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views; they sum to 1. For weights of samples, what belongs to the mean residual in each view (a
         mean of the weights would say little: that of a sample at its centre is without bound). 0 for a constant view.
@@ -68,10 +64,8 @@ class RDEKM(MultiViewClusterer):
         Passes made from the start that is kept.
     history_ : dict of ndarray
         ``objective`` per pass, which never rises, and ``start_objective``, the last one of each start.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

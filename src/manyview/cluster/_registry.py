@@ -1,4 +1,8 @@
-"""The methods and their facts, found and made by name: for command line, experiments and tables."""
+"""The methods by name. A new method is added here, and nowhere else besides its own files and their tests.
+
+The package's names, the command line, experiments, the tables of the documentation and the tests of all methods follow
+from :data:`HOMES` and from the :class:`Facts` of each class.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from manyview.cluster._base import Facts, MultiViewClusterer
+
+if TYPE_CHECKING:  # for type checkers, which do not see names that are imported when they are first used
+    from manyview.cluster._amgl import AMGL as AMGL
+    from manyview.cluster._clr import CLR as CLR
+    from manyview.cluster._co_regularized import CoRegularizedSpectral as CoRegularizedSpectral
+    from manyview.cluster._co_training import CoTrainingSpectral as CoTrainingSpectral
+    from manyview.cluster._etlmsc import ETLMSC as ETLMSC
+    from manyview.cluster._graph_ensemble import GraphEnsemble as GraphEnsemble
+    from manyview.cluster._lmvsc import LMVSC as LMVSC
+    from manyview.cluster._mlan import MLAN as MLAN
+    from manyview.cluster._mvgl import MVGL as MVGL
+    from manyview.cluster._mvsc import MVSC as MVSC
+    from manyview.cluster._rdekm import RDEKM as RDEKM
+    from manyview.cluster._sfmc import SFMC as SFMC
+    from manyview.cluster._side_by_side import ConcatKMeans as ConcatKMeans
+    from manyview.cluster._side_by_side import ConcatSpectral as ConcatSpectral
+    from manyview.cluster._smsc import SMSC as SMSC
+    from manyview.cluster._snf import SNF as SNF
+    from manyview.cluster._swmc import SwMC as SwMC
+    from manyview.cluster._tbgl import TBGL as TBGL
 
 # Our own first, then the paper's, then those it compares with in the order of its tables, then what users try first
 # and what is usual in other fields.

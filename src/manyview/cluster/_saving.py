@@ -1,4 +1,4 @@
-"""Keeping a fitted model in a file, and loading it."""
+"""Saving a fitted model in a file, and loading it."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def save(model: MultiViewClusterer, path: str | os.PathLike[str]) -> None:
 
 
 def _loaded(value: Any, where: str) -> Any:
-    """The values of a Dask array, as a file outlives the workers that hold them; any other value as it is."""
+    """Return the values of a Dask array, as a file outlives its workers; any other value as it is."""
     if not is_lazy(value):
         return value
     try:
         return value.compute()
-    except Exception as error:  # by what happened to the cluster
+    except Exception as error:  # of any kind, as the cluster may have failed in any way
         raise ModelFileError(
             f"{where}: its values are with Dask workers and could not be fetched. Save the model while the client of "
             f"its fit is at work. ({type(error).__name__}: {error})"
@@ -141,7 +141,7 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
 
 
 def _construct(method: type[MultiViewClusterer], parameters: dict[str, Any], where: str) -> MultiViewClusterer:
-    """Parameters that a file does not have, because they are newer, have their defaults."""
+    """Return the estimator; parameters that are newer than the file have their defaults."""
     try:
         return method(**parameters)
     except TypeError as error:
@@ -149,7 +149,7 @@ def _construct(method: type[MultiViewClusterer], parameters: dict[str, Any], whe
 
 
 def _check_names(method: type[MultiViewClusterer], attributes: Iterable[str], where: str) -> None:
-    """An attribute of a model must not stand in the way of what its class has."""
+    """Raise an error if an attribute would hide one of the class, or has no proper name."""
     for key in attributes:
         if not key.isidentifier() or hasattr(method, key):
             raise ModelFileError(f"{where}: cannot have an attribute {key!r}; the name is not free or is no name.")

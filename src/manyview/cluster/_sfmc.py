@@ -14,8 +14,8 @@ from manyview.graphs import SCALERS, bipartite_graph, read_clusters
 from manyview.solvers import sfmc
 from manyview.views import Views
 
-# The authors take half of the samples as anchors; time grows with their cube, so "auto" stops at this many, or at so
-# many per cluster.
+# The authors take half of the samples as anchors; time grows with the cube of their number, so "auto" takes at most
+# this many, or this many per cluster.
 _MOST_ANCHORS = 400
 _ANCHORS_PER_CLUSTER = 5
 
@@ -34,8 +34,7 @@ class SFMC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_anchors : "auto", int or float, default="auto"
         Number of anchors, or their share of the samples. "auto" takes half of the samples, as the authors do, but at
         most 400 or 5 per cluster, and at least one more than clusters.
@@ -47,25 +46,22 @@ class SFMC(MultiViewClusterer):
     variant : {"code", "rows"}, default="code"
         How the graph is thinned out. "rows" is the model as printed; "code" averages its step with the same step on
         columns, as the authors' program does, and reproduces its results.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "max", divides it by its largest value.
+    scaling : %(scalings)s
+        How each view is scaled. The default, "max", divides it by its largest value.
     max_iter : int, default=10
         Passes at most; one learns the graph, then the weights.
     tol : float, default=0.0001
         Stop when no weight changes by more in a pass, nor the objective by more relative to itself. 0 makes all passes,
         as the authors' program does.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For anchors by "kmeans" or "random", and for the spectral cut when the graph cannot be brought to
         ``n_clusters`` components; not used otherwise.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views; they sum to 1. Equal views get equal weights.
     consensus_graph_ : csr_array of shape (n_samples, n_anchors)
@@ -73,19 +69,16 @@ class SFMC(MultiViewClusterer):
     component_graph_ : csr_array of shape (n_samples, n_anchors)
         The learned graph. Its rows sum to 1 for ``variant="rows"`` only.
     n_components_ : int
-        Components of the learned graph, without unused anchors: ``n_clusters``, or a ``ConvergenceWarning`` tells what
+        Components of the learned graph, without unused anchors: ``n_clusters``, or a ``ConvergenceWarning`` says what
         was done.
     anchor_indices_ : ndarray of shape (n_anchors,)
         Row of each anchor, in the order of the graphs' columns.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective`` (squared distance between the two graphs), ``view_weights``, ``n_components``. The
         objective need not fall from pass to pass, as the learned graph is not an exact minimum.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

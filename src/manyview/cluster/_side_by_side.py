@@ -36,7 +36,7 @@ def put_side_by_side(views: Sequence[Array], scaling: str) -> Array:
 
 
 class _SideBySide(MultiViewClusterer):
-    """What both have: a table of all views, and several starts of k-means."""
+    """Base of the methods on one table of all views, with several starts of k-means."""
 
     min_views: ClassVar[int] = 1
 
@@ -62,21 +62,18 @@ class ConcatKMeans(_SideBySide):
     Every view is scaled, the scaled views are concatenated to one table, and scikit-learn's k-means clusters its rows.
 
     Use it as the first method to compare with: one that is not better on your data is not worth its trouble. It finds
-    round clusters of similar size only, and it does not know of views: one of pure noise counts as much as the others.
+    round clusters of similar size only, and does not distinguish views: one of pure noise counts as much as the others.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. With "standardized" every column has a variance of 1, so that a view counts by
+    %(n_clusters)s
+    scaling : %(scalings)s
+        How each view is scaled. With "standardized" every column has a variance of 1, so that a view counts by
         its number of columns. With any other scaling, each scaled view is then divided so that the variances of its
         columns add up to 1: all views count the same. The default, "centered", does only that: it keeps the proportions
         of the columns of a view. Centring changes no distance, so "none" gives the same.
-    n_init : int, default=10
-        Starts of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the starts. An int makes the result reproducible.
     verbose : bool, default=False
@@ -84,16 +81,13 @@ class ConcatKMeans(_SideBySide):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     n_iter_ : int
         Passes of k-means from the start that is kept.
     history_ : dict of ndarray
         ``start_objective``: the sum of squared distances to the centres that each start ended with.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
@@ -159,20 +153,17 @@ class ConcatSpectral(_SideBySide):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=10
         Nearest neighbours of each sample, which counts as its own first neighbour, as in scikit-learn. Each sample has
         at least one other.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. With "standardized" every column has a variance of 1, so that a view counts by
+    scaling : %(scalings)s
+        How each view is scaled. With "standardized" every column has a variance of 1, so that a view counts by
         its number of columns. With any other scaling, each scaled view is then divided so that the variances of its
         columns add up to 1: all views count the same. The default, "centered", does only that: it keeps the proportions
         of the columns of a view. Centring changes no distance, so "none" gives the same.
-    n_init : int, default=10
-        Starts of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means. The embedding does not depend on it.
     verbose : bool, default=False
@@ -180,18 +171,15 @@ class ConcatSpectral(_SideBySide):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         The eigenvectors that k-means was run on, leading one first.
     n_iter_ : int
         Passes of k-means from the start that is kept.
     history_ : dict of ndarray
         ``start_objective``: the sum of squared distances to the centres that each start of k-means ended with.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

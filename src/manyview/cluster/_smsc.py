@@ -30,12 +30,11 @@ class SMSC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=10
         Samples that each sample is connected with.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view. The default, "row-standardized", subtracts from each sample the mean of its own
+    scaling : %(scalings)s
+        How each view is scaled. The default, "row-standardized", subtracts from each sample the mean of its own
         features and divides by their standard deviation.
     max_iter : int, default=200
         Passes at most.
@@ -45,32 +44,25 @@ class SMSC(MultiViewClusterer):
         Where to start: from the clusters that k-means finds in the spectral embedding of the mean graph, or from the
         eigenvectors of each view, as the authors do. The signs of eigenvectors are arbitrary, and "svd" depends on
         them; the largest entry of each is made positive, so that it is at least always the same start.
-    n_init : int, default=10
-        Starts of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means; not used with "svd".
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         The common embedding, non-negative. Its columns are in no particular order.
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views, with sum 1.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective`` and ``residuals``, the misfit of every view, of which the objective is the sum. It never
         rises, except in the pass after one in which a cluster that had lost all its samples was given new ones.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
@@ -81,7 +73,7 @@ class SMSC(MultiViewClusterer):
     from the program's graphs and singular vectors, reproduces its embedding to 1e-12). It watches the sum of the
     squared misfits, which is not what it minimises, takes singular vectors, which may belong to negative eigenvalues,
     and stops after 60 passes, often too early. It may return fewer clusters than asked for. Here, a badly fitted
-    cluster is halved in that case; if a cluster gets lost once more, a ``ConvergenceWarning`` tells. If a sample has a
+    cluster is halved in that case; if a cluster gets lost again, a ``ConvergenceWarning`` says so. If a sample has a
     duplicate, the program drops the edge between the two; here, it is kept.
 
     References

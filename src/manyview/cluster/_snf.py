@@ -24,7 +24,7 @@ _TEMPORARY = 4
 
 
 class SNF(MultiViewClusterer):
-    """Similarity network fusion: the affinities of each view spread along the neighbours that the other views see.
+    """Similarity network fusion: affinities diffuse along the neighbours of every view until the views agree.
 
     Every view has an affinity between all samples, whose bandwidth adapts to how dense the samples are, and a graph of
     the nearest neighbours. In every pass, the mean affinity of the other views is averaged over the neighbours of both
@@ -32,50 +32,42 @@ class SNF(MultiViewClusterer):
     clustered by spectral clustering.
 
     Use it for some hundred or thousand samples, such as patients with several kinds of omics data, for which it was
-    made and is widely used. All views count the same, so one of pure noise harms. The result moves with
+    made and is widely used. All views count the same, so one of pure noise harms. The result depends on
     ``n_neighbors``.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=20
         Nearest other samples of each sample: they set the bandwidth, and affinities spread along them. K in the paper,
         which recommends 10 to 30.
     bandwidth_factor : float, default=0.5
         Larger values let affinities fall more slowly with the distance. µ in the paper, which recommends 0.3 to 0.8.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. Each scaled view is then divided so that the variances of its columns add up to
+    scaling : %(scalings)s
+        How each view is scaled. Each scaled view is then divided so that the variances of its columns add up to
         1. The default, "centered", does only that: it keeps the proportions of the columns of a view. The authors
         standardise every column, "standardized".
     max_iter : int, default=20
         Number of passes. All of them are made; there is no test of convergence. The paper recommends 10 to 20.
-    n_init : int, default=10
-        Runs of k-means, of which the best is taken.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(n_init)s
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For k-means. The embedding does not depend on it.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     affinity_ : ndarray of shape (n_samples, n_samples)
         The fused affinities, symmetric.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         The leading eigenvectors of the fused affinities, which k-means was run on.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         ``relative_change`` per pass: how far the affinities have moved, relative to their size, in the mean of the
         views. There is no objective.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
@@ -168,7 +160,7 @@ class SNF(MultiViewClusterer):
 
 @dataclass(frozen=True)
 class Kernels:
-    """P and S of a view."""
+    """The kernels P and S of a view."""
 
     full: np.ndarray
     local: sp.csr_array
@@ -176,7 +168,7 @@ class Kernels:
 
 @dataclass(frozen=True)
 class Fused:
-    """What :func:`fuse` returns: the fused affinities, and the relative change of P in every pass."""
+    """Result of :func:`fuse`: the fused affinities, and the relative change of P in every pass."""
 
     affinity: np.ndarray
     changes: list[float]
@@ -211,7 +203,7 @@ def view_kernels(view: Array, n_neighbors: int, bandwidth_factor: float) -> Kern
 
 
 def affinity_exponents(squares: np.ndarray, spreads: np.ndarray, bandwidth_factor: float) -> np.ndarray:
-    """``-ρ²/(µ·ε)``, the logarithm of W, with 0 where ε is: for copies.
+    """Compute ``-ρ²/(µ·ε)``, the logarithm of W; 0 for copies of a sample, where ε is 0.
 
     Parameters
     ----------
@@ -230,14 +222,14 @@ def affinity_exponents(squares: np.ndarray, spreads: np.ndarray, bandwidth_facto
 
 
 def normalize_full(weights: np.ndarray) -> np.ndarray:
-    """P of W: ``W(i, j)/(2·Σ_{k≠i} W(i, k))`` and ½ on the diagonal. W is overwritten.
+    """Compute P from W: ``W(i, j)/(2·Σ_{k≠i} W(i, k))`` and ½ on the diagonal. W is overwritten.
 
-    A row without any weight becomes a walk to all other samples alike.
+    A row without any weight becomes a walk to all other samples with equal probability.
 
     Parameters
     ----------
     weights : ndarray of shape (n, n)
-        Non-negative; what is on the diagonal does not matter.
+        Non-negative; the diagonal does not matter.
     """
     np.fill_diagonal(weights, 0.0)
     sums = weights.sum(axis=1, keepdims=True)
@@ -281,12 +273,12 @@ def fuse(kernels: Sequence[Kernels], max_iter: int, *, on_pass: Callable[[int, f
 
 
 def _diffuse(local: sp.csr_array, others: np.ndarray) -> np.ndarray:
-    """``S·P·Sᵀ``, normalised; S is sparse, so that each product takes n²·K steps."""
+    """Compute ``S·P·Sᵀ``, normalised; S is sparse, so that each product takes n²·K steps."""
     return normalize_full(np.ascontiguousarray((local @ (local @ others).T).T))
 
 
 def _mean(kernels: list[np.ndarray]) -> np.ndarray:
-    """Mean of n x n arrays, without a copy of all of them."""
+    """Compute the mean of n x n arrays without a copy of all of them."""
     total = kernels[0].copy()
     for kernel in kernels[1:]:
         total += kernel

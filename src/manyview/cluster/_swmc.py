@@ -28,46 +28,37 @@ class SwMC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_neighbors : int, default=10
         Samples that each sample is connected with in a view.
     connectivity_weight : float, default=1.0
-        First price of a graph that is not in ``n_clusters`` pieces; it is doubled, halved, then bisected, and starts
-        here again in every pass.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "none", leaves it as it is, as the authors do; "counts" or "unit"
-        suit texts.
+        Initial penalty weight on the number of components; it is doubled, halved, then bisected, and starts here again
+        in every pass.
+    %(scaling)s
     max_iter : int, default=50
         Passes at most. Each learns a graph and then the weights of the views.
     tol : float, default=1e-8
         Stop once the objective changes by no more than this share of it.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For the spectral cut when the graph cannot be brought to ``n_clusters`` components; not used otherwise.
-    verbose : bool, default=False
-        Print a line for every pass.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     learned_graph_ : csr_array of shape (n_samples, n_samples)
         The learned graph; rows sum to 1.
     view_weights_ : ndarray of shape (n_views,)
         How much each view counts, summing to 1.
     n_components_ : int
-        Components of the learned graph: ``n_clusters``, or a ``ConvergenceWarning`` tells what was done.
-    n_iter_ : int
-        Passes made.
+        Components of the learned graph: ``n_clusters``, or a ``ConvergenceWarning`` says what was done.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective`` (the sum of the distances), ``connectivity_weight`` (at the end of the pass) and
         ``n_components``. The objective may rise a little, as each pass finds its own connectivity weight.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----

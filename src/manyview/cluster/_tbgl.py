@@ -37,8 +37,7 @@ class TBGL(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
+    %(n_clusters)s
     n_anchors : float or int, default=0.5
         Number of anchors, or their share of the samples (a float up to 1.0).
     n_neighbors : int, default=10
@@ -47,11 +46,12 @@ class TBGL(MultiViewClusterer):
         Exponent of the Schatten quasi-norm, above 0 and up to 1. Smaller values punish disagreement between views less
         in proportion to its size.
     noise_weight : float, default=0.025
-        Price of deviating from an input graph (the paper's α).
+        Penalty weight of deviations from an input graph (the paper's α).
     sparsity_weight : float, default=1e-4
-        Price of using anchors unevenly. Not in the paper, but in its authors' program; 0 is the paper's objective.
+        Penalty weight of uneven use of anchors. Not in the paper, but in its authors' program; 0 is the paper's
+        objective.
     connectivity_weight : float, default=10.0
-        First price of a graph that is not in ``n_clusters`` pieces (β). It is halved in every pass, as in the program.
+        Initial penalty weight on the number of components (β). It is halved in every pass, as in the program.
     tensor_axis : {"samples", "anchors", "views"}, default="samples"
         Axis of the Fourier transform. "samples" is the authors' program, "anchors" the paper's text; both depend on
         the order of the samples, as anchors are kept in that order. "views" does not, but depends on the order of the
@@ -60,27 +60,24 @@ class TBGL(MultiViewClusterer):
         Whether the quasi-norm is divided by the length of that axis (as programmed) or not (as printed).
     anchors : {"vda", "das", "kmeans", "random"} or array-like of int, default="vda"
         How anchors are selected, or the indices of the samples to use, which makes ``n_anchors`` irrelevant.
-    scaling : {"max", "unit", "none", "counts", "shares", "directions", "centered", "standardized", "row-standardized"}
-        What is done to each view first. The default, "max", divides it by its largest value, as the authors do.
+    scaling : %(scalings)s
+        How each view is scaled. The default, "max", divides it by its largest value, as the authors do.
     max_iter : int, default=52
         Passes of the solver. The program makes 52 and has then not converged; on MSRC-v5 in file order a pass more or
         less moves ACC between 0.78 and 0.995.
     tol : float, default=0.0
         Stop earlier, when all residuals are below it. 0 runs all passes.
-    view_sizes : int or sequence of int, optional
-        For one 2-D array instead of a list of views: the number of columns of each view, or the number of views.
+    %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For "kmeans" and "random" anchors, and for the spectral cut when the graph cannot be brought to ``n_clusters``
         components.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+    %(n_jobs)s
     verbose : bool, default=False
         Print a line for every tenth pass.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... in the order of their first sample.
+    %(labels_)s
     view_weights_ : ndarray of shape (n_views,)
         How much each view counts in the consensus graph; they sum to 1.
     consensus_graph_ : csr_array of shape (n_samples, n_anchors)
@@ -88,17 +85,14 @@ class TBGL(MultiViewClusterer):
     component_graph_ : csr_array of shape (n_samples, n_anchors)
         The graph nearest to it that falls into components; ``labels_`` are these.
     n_components_ : int
-        How many they are: ``n_clusters``, or a ``ConvergenceWarning`` tells what was done.
+        How many they are: ``n_clusters``, or a ``ConvergenceWarning`` says what was done.
     anchor_indices_ : ndarray of shape (n_anchors,)
         The samples that serve as anchors, ascending.
-    n_iter_ : int
-        Passes made.
+    %(n_iter_)s
     history_ : dict of ndarray
         Per pass: ``objective``, ``noise_residual``, ``tensor_residual``, ``connectivity_weight``, ``view_weights``.
-    view_names_ : tuple of str
-        Names of the views.
-    n_features_in_ : int
-        Features of all views together.
+    %(view_names_)s
+    %(n_features_in_)s
 
     Notes
     -----
