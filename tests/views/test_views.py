@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 from manyview import Views, check_views
 from manyview.exceptions import ViewsError
 from manyview.views.checks import check_block, check_new_views
-from manyview.views.matching import match_fitted
+from manyview.views.new_samples import match_fitted
 from manyview.views.wide import cut_table
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,15 @@ import pandas
 
 from manyview._utils.formats import LABEL_FILES, extension_of, name_without_extension
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Part, some, without_gaps
+from manyview.io._common import Options, Part, reading, some, text_array_of_blocks, without_gaps
+from manyview.io._lines import open_text
+from manyview.io._variables import whole_numbers
 
 LabelsPath = str | os.PathLike[str]
+
+_LONGEST_NUMBER = 64  # characters
+_LONGEST_LINE = 2**20  # characters
+_BLOCK = 2**16  # characters or labels that are looked at together
 
 
 @dataclass(frozen=True)
@@ -146,3 +152,59 @@ def _names(parts: Sequence[Part]) -> list[str]:
     if repeated := [name for name, count in Counter(full).items() if count > 1]:
         raise FileFormatError(f"labels: {repeated[0]!r} is named more than once. Name every column once.")
     return full
+
+
+def read_text_labels(path: Path, options: Options) -> Part:
+    """Read one class per line: whole numbers, or else names."""
+    with reading(path, "UTF-8 text"):
+        names = text_array_of_blocks(lambda: _lines(path, options.max_bytes), path, options.max_bytes)
+    numbers = _numbers_in(names)
+    return Part(str(path), labels=names if numbers is None else numbers)
+
+
+def _lines(path: Path, max_bytes: int) -> Iterator[list[str]]:
+    """The lines of a file in blocks, without the space around them and without empty lines at the end."""
+    n_lines, empty = 0, 0
+    for block in _blocks_of_lines(path, max_bytes):
+        lines = [line.strip() for line in block]
+        if not empty and "" in lines:
+            at = lines.index("")
+            empty = n_lines + at + 1
+            yield lines[:at]
+            lines = lines[at:]
+        if empty and any(lines):
+            raise FileFormatError(f"{path}: line {empty} is empty; expected labels, one class per line.")
+        if not empty:
+            yield lines
+        n_lines += len(block)
+
+
+def _blocks_of_lines(path: Path, max_bytes: int) -> Iterator[list[str]]:
+    rest = ""
+    with open_text(path, max_bytes) as file:
+        while block := file.read(_BLOCK):
+            *lines, rest = f"{rest}{block}|".splitlines()
+            rest = rest[:-1]  # what may go on in the next block
+            if len(rest) > _LONGEST_LINE:
+                raise FileFormatError(
+                    f"{path}: a line has more than {_LONGEST_LINE:,} characters; expected labels, one class per line."
+                )
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _numbers_in(names: np.ndarray) -> np.ndarray | None:
+    """The whole numbers that the texts spell, or None."""
+    if names.dtype.itemsize > _LONGEST_NUMBER * np.dtype("U1").itemsize:  # to convert it would take memory in vain
+        return None
+    numbers = np.empty(len(names), dtype=np.int64)
+    for start in range(0, len(names), _BLOCK):
+        try:
+            found = whole_numbers(names[start : start + _BLOCK].astype(np.float64))
+        except ValueError:
+            return None
+        if found is None:
+            return None
+        numbers[start : start + _BLOCK] = found
+    return numbers

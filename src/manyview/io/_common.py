@@ -7,7 +7,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,25 @@ class Part:
         if self.arrays:
             return int(self.arrays[0].shape[0])
         return 0 if self.labels is None else len(self.labels)
+
+
+Variables = Mapping[str, Any]
+"""Key -> NumPy array, sparse array, `Cell` or `Other`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A MATLAB cell array: its elements in MATLAB's (column-major) order, and its shape."""
+
+    items: list[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Other:
+    """Something that can be neither view nor labels; errors show what it is."""
+
+    kind: str
 
 
 @contextmanager
@@ -173,3 +192,27 @@ def is_matrix(value: Any) -> bool:
     """Whether the value can be a view: two dimensions, numbers, not empty."""
     is_array = sp.issparse(value) or isinstance(value, np.ndarray)
     return is_array and len(value.shape) == 2 and value.dtype.kind in "biufc" and min(value.shape) > 0
+
+
+def plain_key(key: str) -> str:
+    """Spell a key the way the lists of usual names do: ``True_Label`` -> ``truelabel``."""
+    return "".join(c for c in key.lower() if c.isalnum())
+
+
+def describe(variables: Variables, limit: int = 12) -> str:
+    """What a file holds, for errors: ``X cell (1, 2) of (5, 3) and (5, 4), y (5, 1)``."""
+    if not variables:
+        return "nothing"
+    shown = [_describe_one(key, value) for key, value in list(variables.items())[:limit]]
+    more = len(variables) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _describe_one(key: str, value: Any) -> str:
+    if isinstance(value, Other):
+        return f"{key} ({value.kind})"
+    if not isinstance(value, Cell):
+        return f"{key} {tuple(map(int, value.shape))}"
+    items = [_describe_one("", item).strip() for item in value.items[:3]]
+    more = " ..." if len(value.items) > 3 else ""
+    return f"{key} cell {tuple(map(int, value.shape))}" + (f" of {' and '.join(items)}{more}" if items else "")

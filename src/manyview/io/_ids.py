@@ -17,9 +17,8 @@ import numpy as np
 import pandas
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options
-from manyview.io._tables import Table, in_blocks, is_id_name, is_numeric, listed, numbers_in
-from manyview.io._variables import plain_key
+from manyview.io._common import Options, plain_key
+from manyview.io._table_files import Table, in_blocks, is_id_name, is_numeric, listed, numbers_in
 
 LABEL_COLUMNS = frozenset(["label", "labels", "truelabel", "truelabels", "class", "classes", "groundtruth"])
 """Columns with these names hold classes. Fewer than in a .mat: a ``y`` in a table may be a coordinate."""

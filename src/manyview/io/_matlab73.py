@@ -16,19 +16,18 @@ import scipy.sparse as sp
 
 from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
-from manyview.io._common import DEFLATE_RATIO, check_size, checked_csr
-from manyview.io._variables import Cell, Other, Variables
+from manyview.io._common import DEFLATE_RATIO, Cell, Other, Variables, check_size, checked_csr
 
 
-def read_variables(path: Path, max_bytes: int) -> Variables:
+def read_v73(path: Path, max_bytes: int) -> Variables:
     """Read all variables of a v7.3 file that can be views or labels; the rest as `Other`."""
     h5py = require("h5py", extra="files", purpose="Reading MATLAB v7.3 files")
     with h5py.File(path, "r") as file:
-        reader = _Reader(h5py, file, path, max_bytes)
+        reader = _Version73(h5py, file, path, max_bytes)
         return {key: reader.variable(key) for key in file if not key.startswith("#")}
 
 
-class _Reader:
+class _Version73:
     """One open file, and how many of the bytes that it may take are left."""
 
     def __init__(self, h5py: ModuleType, file: Any, path: Path, max_bytes: int) -> None:

@@ -12,10 +12,8 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, check_size, checked_csr, is_matrix, reading
-from manyview.io._labels import as_labels
-from manyview.io._layout import NPZ_RULE, part_from_variables
-from manyview.io._variables import Other, Variables, describe
+from manyview.io._common import Options, Other, Part, Variables, check_size, checked_csr, describe, is_matrix, reading
+from manyview.io._variables import NPZ_RULE, as_labels, part_from_variables
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _SPARSE_KEYS = {"format", "shape", "data"}  # every file of scipy.sparse.save_npz has these

@@ -21,18 +21,17 @@ from manyview._utils.formats import (
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
-from manyview.io._annotations import LabelSource, LabelsPath, annotate, check_order
-from manyview.io._columns import read_table, read_table_labels, settle
-from manyview.io._common import Options, Part
+from manyview.io._annotations import LabelSource, LabelsPath, annotate, check_order, read_text_labels
+from manyview.io._common import Options, Part, plain_key
 from manyview.io._ids import key_numbers
 from manyview.io._join import agreed_labels, joined, loosen, matched_by
-from manyview.io._labels import is_label_key, read_text_labels
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
 from manyview.io._orientation import orient
-from manyview.io._tables import Table, load_table
-from manyview.io._variables import plain_key
+from manyview.io._table_columns import read_table, read_table_labels, settle
+from manyview.io._table_files import Table, load_table
+from manyview.io._variables import is_label_key
 from manyview.views import Reading, Views
 
 Reader = Callable[[Path, Options], Part]

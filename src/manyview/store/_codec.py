@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import ModelFileError
-from manyview.store._arrays import is_plain
+from manyview.store._file import is_plain
 
 _MAX_DEPTH = 64  # a value that contains itself ends here, too
 _CAN_BE_KEPT = (

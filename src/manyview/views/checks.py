@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from manyview.exceptions import ViewsError
-from manyview.views.annotated import annotated_views, modality_views
 from manyview.views.container import (
     Views,
     check_any_view,
@@ -26,6 +25,7 @@ from manyview.views.container import (
     is_table,
     places,
 )
+from manyview.views.joins import annotated_views, modality_views
 from manyview.views.wide import ViewSizes, split_columns, split_levels
 
 Array: TypeAlias = np.ndarray | sp.csr_array

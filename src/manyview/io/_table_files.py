@@ -16,10 +16,8 @@ import pandas
 from manyview._utils.formats import extension_of, uncompressed
 from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, check_size, reading
-from manyview.io._separators import SPACES, find_separator, rows_of
-from manyview.io._streams import open_bytes, open_text
-from manyview.io._variables import plain_key
+from manyview.io._common import Options, check_size, plain_key, reading
+from manyview.io._lines import SPACES, find_separator, open_bytes, open_text, rows_of
 
 BLOCK = 2**16
 """Lines or values that are looked at together. All of them, as fields or strings of Python, would take memory of many

@@ -13,11 +13,10 @@ import pandas
 from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
 from manyview.io._annotations import LabelSource
-from manyview.io._common import Options, Part, text_array_of_blocks, without_gaps
+from manyview.io._common import Options, Part, plain_key, text_array_of_blocks, without_gaps
 from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, key_numbers, row_numbers
-from manyview.io._labels import is_whole
-from manyview.io._tables import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
-from manyview.io._variables import plain_key
+from manyview.io._table_files import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
+from manyview.io._variables import is_whole
 
 
 def read_table(path: Path, options: Options) -> Part:
