@@ -1,4 +1,4 @@
-"""Views from files: reading MATLAB, NumPy, Matrix Market and tables; opening what is larger than memory."""
+"""Views from files: MATLAB, NumPy, Matrix Market and tables are read, larger than memory files are opened."""
 
 from manyview.io._open import open_views
 from manyview.io._read import read_views

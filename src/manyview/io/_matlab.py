@@ -53,12 +53,12 @@ def read_mat(path: Path, options: Options) -> Part:
 
 
 def _is_hdf5(head: bytes) -> bool:
-    """MATLAB puts 512 bytes of its own before the HDF5 signature; other writers put none."""
+    """Return whether the file is HDF5; MATLAB writes 512 bytes before the signature, other writers none."""
     return head.startswith((b"MATLAB 7.3", _HDF5_SIGNATURE)) or head[512:] == _HDF5_SIGNATURE
 
 
 def _read_v4(path: Path, stream: Any, max_bytes: int) -> Variables:
-    """Version 4 has matrices only, uncompressed. SciPy's reader of it is written in Python, and checks."""
+    """Read version 4, which has uncompressed matrices only, with SciPy, whose reader of it is safe Python code."""
     stream.seek(0)
     loaded = scipy.io.loadmat(_Bounded(stream), chars_as_strings=False)
     named = {key: value for key, value in loaded.items() if not key.startswith("__")}
@@ -66,7 +66,7 @@ def _read_v4(path: Path, stream: Any, max_bytes: int) -> Variables:
 
 
 class _Bounded:
-    """A stream that is never asked for more than is left of it; Python takes memory for all that it is asked for."""
+    """A stream that limits reads to the rest of the file, because Python allocates memory for the requested size."""
 
     def __init__(self, stream: Any) -> None:
         self.seek, self.tell, self._read = stream.seek, stream.tell, stream.read
@@ -92,8 +92,8 @@ def _read_v5(path: Path, stream: Any, max_bytes: int) -> Variables:
     order = _BYTE_ORDERS.get(stream.read(_HEADER)[126:])
     if order is None:
         raise FileFormatError(
-            f"{path}: is no MATLAB file; its header lacks the mark of one. Save it again, or give it the "
-            "ending of its own format."
+            f"{path}: is not a MATLAB file: its header has no byte order mark. Save it again, or give it the "
+            "extension of its format."
         )
     reader = _Version5(path, order, max_bytes)
     variables: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _read_v5(path: Path, stream: Any, max_bytes: int) -> Variables:
         name, value = reader.variable(kind, stream.read(n_bytes))
         if name in variables:
             raise FileFormatError(f"{path}: holds two variables called {name!r}.")
-        if name:  # MATLAB keeps things of its own in variables without a name
+        if name:  # MATLAB stores internal data in variables without a name
             variables[name] = value
     return variables
 
@@ -150,7 +150,7 @@ class _Elements:
 
 
 class _Version5:
-    """The conventions of one file, and how many bytes its variables have taken."""
+    """Reader of one file, which counts the bytes of its variables."""
 
     def __init__(self, path: Path, order: str, max_bytes: int) -> None:
         self.path, self.order, self.max_bytes = path, order, max_bytes
@@ -174,7 +174,7 @@ class _Version5:
         return self.matrix(matrix)
 
     def matrix(self, block: memoryview, inside_cell: bool = False) -> tuple[str, Any]:
-        if len(block) == 0:  # how an empty place in a cell is stored
+        if len(block) == 0:  # an empty element of a cell
             return "", np.empty((0, 0))
         elements = _Elements(block, self.order)
         flags = int(elements.numbers()[0])
@@ -184,7 +184,7 @@ class _Version5:
             raise ValueError(f"negative shape {shape}")
         name = elements.text()
         if kind == _CELL:
-            # Cells in cells are never views; left unread, they cannot be nested without end either.
+            # Cells in cells are never views; not reading them also bounds the nesting.
             return name, Other("cell") if inside_cell else self.cell(elements, shape)
         if kind == _CHAR:
             return name, _characters(elements, shape)
@@ -205,7 +205,7 @@ class _Version5:
 
     def sparse(self, elements: _Elements, shape: tuple[int, ...], flags: int) -> sp.csr_array:
         rows, starts = elements.numbers().astype(np.int64), elements.numbers().astype(np.int64)
-        n_entries = int(starts[-1])  # MATLAB may store more places than are in use
+        n_entries = int(starts[-1])  # MATLAB may allocate more entries than it uses
         parts = (_values(elements, flags, n_entries)[:n_entries], rows[:n_entries], starts)
         return checked_csr(sp.csc_array(parts, shape=(shape[0], shape[1])), self.path, self.max_bytes)
 
@@ -219,6 +219,6 @@ def _values(elements: _Elements, flags: int, n_entries: int | None = None) -> np
 
 def _characters(elements: _Elements, shape: tuple[int, ...]) -> Any:
     characters = list(elements.text())
-    if len(characters) != math.prod(shape):  # letters that take more than one place
+    if len(characters) != math.prod(shape):  # characters of more than one code unit
         return Other("char")
     return np.array(characters, dtype="U1").reshape(shape, order="F")

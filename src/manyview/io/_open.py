@@ -1,4 +1,4 @@
-"""`open_views`: large views from files, without passing through one memory."""
+"""`open_views`: views from files that may be larger than memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_views(
     skip_columns: Sequence[str] | None = None,
     as_dask: bool = True,
 ) -> Views:
-    """Open views that need not fit into memory; values are read block by block when they are asked for.
+    """Open views that need not fit into memory; values are read block by block when they are needed.
 
     Only the headers of the files are read here. Rows are matched by position: all views must have the same samples in
     the same order. For files that fit into memory, :func:`manyview.read_views` knows more formats, and joins on ids.
@@ -122,7 +122,7 @@ def open_views(
 
 
 def _find_shards(where: str, source: Source) -> list[Path]:
-    """The files of one view, in the order of their rows."""
+    """Return the files of one view, in the order of their rows."""
     if isinstance(source, bytes) or not (isinstance(source, str | os.PathLike | Sequence) and source):
         raise TypeError(f"{where}: expected a path, a pattern, a folder or a sequence of paths, got {source!r}.")
     given = [source] if isinstance(source, str | os.PathLike) else source
@@ -138,7 +138,7 @@ def _find_shards(where: str, source: Source) -> list[Path]:
 
 
 def _expand(where: str, path: Path) -> list[Path]:
-    """One file, or what a folder holds or a pattern matches."""
+    """Return one file, or the files in a folder or of a pattern."""
     if path.is_dir() and not kind_of(path):
         found = [file for file in path.iterdir() if kind_of(file) and not file.name.startswith(".")]
         if not found:
@@ -155,7 +155,7 @@ def _expand(where: str, path: Path) -> list[Path]:
 
 
 def _natural(path: Path) -> tuple[list[str | int], str]:
-    """A key that sorts part-2 before part-10."""
+    """Return a sort key that puts part-2 before part-10."""
     parts = re.split("([0-9]+)", str(path))
     return [int(part) if i % 2 else part for i, part in enumerate(parts)], str(path)
 
@@ -167,7 +167,7 @@ def _check_skipped(shards: Sequence[Shard], skip_columns: Sequence[str]) -> None
 
 
 def _check_alike(shards: Sequence[Shard]) -> None:
-    """All shards of a view have the columns of the first."""
+    """Check that all shards of a view have the columns of the first."""
     first, *others = shards
     for shard in others:
         if shard.features != first.features:
@@ -183,7 +183,7 @@ def _check_alike(shards: Sequence[Shard]) -> None:
 
 
 def _check_rows(shards: Mapping[str, Sequence[Shard]]) -> int:
-    """The number of samples, if all views have the same."""
+    """Return the number of samples, after checking that it is the same in all views."""
     rows = {name: sum(shard.shape[0] for shard in group) for name, group in shards.items()}
     if len(set(rows.values())) > 1:
         found = ", ".join(f"{name}: {rows[name]} (in {len(group)} file(s))" for name, group in shards.items())
@@ -209,7 +209,7 @@ def _as_memmap(name: str, shards: Sequence[Shard]) -> np.ndarray:
 
 
 def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_columns: tuple[str, ...]) -> list[Any]:
-    """All views in the same blocks of rows."""
+    """Return all views as Dask arrays with the same blocks of rows."""
     dask_array = require("dask.array", extra="dask", purpose="Opening views as Dask arrays")
     tokenize = require("dask.base", extra="dask", purpose="Opening views as Dask arrays").tokenize
     if block_rows is None:
@@ -225,7 +225,7 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
     arrays = []
     for shards in views:
         pieces = [n_rows for shard in shards for n_rows in shard.pieces if n_rows]
-        # What can only be read as a whole is read once, and then cut.
+        # Pieces that can only be read as a whole are read once, and then split.
         own_edges = np.cumsum([0, *pieces]).tolist() if max(pieces, default=0) > block_rows else edges
         blocks = _blocks(shards, own_edges, skip_columns)
         name = "open_views-" + tokenize(blocks, [shard.path.stat().st_mtime_ns for shard in shards])
@@ -240,7 +240,7 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
 
 
 def _blocks(shards: Sequence[Shard], edges: Sequence[int], skip_columns: tuple[str, ...]) -> list[Block]:
-    """Which rows of which files lie between each two edges."""
+    """Return the rows of the files between each two edges."""
     begins = np.cumsum([0, *(shard.shape[0] for shard in shards)]).tolist()
     sizes = [size_of(shard.path) for shard in shards]
     dtype, blocks, first = _dtype(shards), [], 0
@@ -258,7 +258,7 @@ def _blocks(shards: Sequence[Shard], edges: Sequence[int], skip_columns: tuple[s
 
 
 def _dtype(shards: Sequence[Shard]) -> np.dtype:
-    """That of the first, as of all others; only a float can be NaN."""
+    """Return the common dtype; a float type if there may be missing values."""
     gaps = any(shard.may_have_gaps for shard in shards)
     return np.result_type(shards[0].dtype, np.float64) if gaps else shards[0].dtype
 
@@ -270,7 +270,7 @@ def _sizes(edges: Sequence[int]) -> tuple[int, ...]:
 def _read_labels(path: Path, n_samples: int) -> np.ndarray | None:
     header = None
     if uncompressed(extension_of(path) or "") in (".csv", ".tsv", ".tab") and path.is_file():
-        # A first line of numbers could be a class or a name; the number of lines tells.
+        # A first line of numbers could be a class or a name, which the number of lines decides.
         with open_bytes(path, physical_memory()) as lines, reading(path, "a table"):
             n_lines = sum(bool(line.strip()) for line in lines)
         header = {n_samples: False, n_samples + 1: True}.get(n_lines)

@@ -1,7 +1,7 @@
-"""One file of a large view: what its header says, and some of its rows.
+"""One file of a large view: its header, and some of its rows.
 
-The header is looked at once, where the views are opened. The rows are read where they are needed, perhaps on another
-machine, from what a `Block` says alone: paths and numbers of rows.
+The header is read once, when the views are opened. The rows are read where they are needed, perhaps on another machine,
+from the paths and row numbers in a `Block` alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
 
 @dataclass(frozen=True)
 class Shard:
-    """What the header of a file says."""
+    """The header of a file."""
 
     path: Path
     shape: tuple[int, ...]
@@ -40,13 +40,13 @@ class Shard:
     columns: tuple[str, ...] = ()
     """Names of the features, where they have names."""
     skipped: tuple[str, ...] = ()
-    """Names of the columns that are no features."""
+    """Names of the columns that are not features."""
     may_have_gaps: bool = False
-    """Whether NaN may take the place of some integers."""
+    """Whether integer columns may have missing values, read as NaN."""
 
     @property
     def features(self) -> str:
-        """What all shards of a view must have in common, for errors."""
+        """Columns and type, which all shards of a view share, for errors."""
         return f"{self.shape[1]} columns of {self.dtype}"
 
 
@@ -61,7 +61,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of one view, from one or more files. This is all that a task carries."""
+    """Rows of one view, from one or more files: the only argument of a task."""
 
     spans: tuple[Span, ...]
     n_columns: int
@@ -98,7 +98,7 @@ def _check_unchanged(path: Path, n_bytes: int) -> None:
 
 
 def kind_of(path: Path) -> str:
-    """The format of what the path leads to, or ``""``."""
+    """Return the format of a path, or ``""``."""
     if path.is_dir():
         is_zarr = path.suffix.lower() == ".zarr" or any((path / mark).exists() for mark in _ZARR_MARKS)
         return ZARR if is_zarr else ""
@@ -106,13 +106,13 @@ def kind_of(path: Path) -> str:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of the file; of a zarr folder, those of its description."""
+    """Return the bytes of the file; of a zarr folder, those of its metadata."""
     files = [path / mark for mark in _ZARR_MARKS if (path / mark).exists()] if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files)
 
 
 def open_shard(path: Path, skip_columns: Collection[str] | None) -> Shard:
-    """What the header says, if it can be a view."""
+    """Read the header of a file, and check that it can be a view."""
     shard = _OPEN[kind_of(path)](path, skip_columns)
     if len(shard.shape) != 2 or shard.shape[1] == 0 or shard.dtype.kind not in "biuf":
         raise FileFormatError(
@@ -149,7 +149,7 @@ def _open_zarr(path: Path, _: Any) -> Shard:
                 f"{path}: announces an array of shape {array.shape}, more than any machine can address."
             )
         n_rows, step = (array.shape[0], max(1, array.chunks[0])) if array.ndim else (0, 1)
-        if n_rows > step * _MOST_PIECES:  # the description alone can announce any number of them
+        if n_rows > step * _MOST_PIECES:  # the metadata alone can announce any number of them
             raise FileFormatError(
                 f"{path}: announces {n_rows:,} rows in chunks of {step:,}; more than {_MOST_PIECES:,} chunks are not "
                 "read. Write it in larger ones."
@@ -198,7 +198,7 @@ def _open_parquet(path: Path, skip_columns: Collection[str] | None) -> Shard:
 
 
 def _refuse_ids(path: Path, names: Sequence[str]) -> None:
-    """An id or a class that is a number would pass for a feature, and spoil every distance."""
+    """Refuse columns named like ids or classes: as features they would distort every distance."""
     suspects = [name for name in names if plain_key(name) in LABEL_COLUMNS or name.startswith("__index_level_")]
     suspects += [name for name in names[:1] if is_id_name(name)]
     if suspects:
@@ -209,7 +209,7 @@ def _refuse_ids(path: Path, names: Sequence[str]) -> None:
 
 
 def _may_have_gaps(group: Any, is_whole: dict[str, bool]) -> bool:
-    """Whether a column of whole numbers has gaps in this row group, or the file does not say that it has none."""
+    """Return whether an integer column of this row group has, or may have, missing values."""
     for i in range(group.num_columns):
         column = group.column(i)
         if is_whole.get(column.path_in_schema, False):
@@ -225,13 +225,13 @@ def _fill_parquet(path: Path, start: int, stop: int, out: np.ndarray, skip_colum
         ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
         first, last = np.searchsorted(ends, [start, stop - 1], side="right")
         at, groups = int(ends[first - 1]) if first else 0, range(first, last + 1)
-        # In batches that fit into the cache, as columns become rows. Not in threads: blocks are read side by side.
+        # In batches that fit into the cache for the transposition. Without threads: blocks are read in parallel.
         for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=names, use_threads=False):
             begin, end = max(start, at), min(stop, at + len(batch))
             if begin < end:
                 wanted, rows = batch.slice(begin - at, end - begin), out[begin - start : end - start]
                 for column, name in enumerate(names):
-                    rows[:, column] = wanted.column(name).to_numpy(zero_copy_only=False)  # a gap becomes NaN
+                    rows[:, column] = wanted.column(name).to_numpy(zero_copy_only=False)  # missing values become NaN
             at += len(batch)
 
 

@@ -14,14 +14,14 @@ from manyview.exceptions import FileFormatError
 from manyview.io._common import Cell, Options, Part, Variables, describe, is_matrix, plain_key, text_array
 
 VIEW_KEYS = frozenset({"x", "xs", "data", "fea", "feas", "feat", "feats", "feature", "features", "view", "views", "v"})
-"""What authors call their views, as `plain_key` spells it."""
+"""Usual names of views, as normalised by `plain_key`."""
 # fmt: off
 LABEL_KEYS = frozenset({
     "y", "gt", "gnd", "truth", "true", "truelabel", "truelabels", "label", "labels", "lab", "labs",
     "groundtruth", "class", "classes", "classid", "classlabel", "classlabels", "cls", "target", "targets",
 })
 # fmt: on
-"""What authors call their labels, as `plain_key` spells it."""
+"""Usual names of labels, as normalised by `plain_key`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a format holds views: the candidates of the best kind there is (one, it is hoped), and in words."""
+    """How a format stores views: a function that finds the most plausible candidates, and its description."""
 
     find: Callable[[Variables], list[Candidate]]
     expected: str
 
 
 def part_from_variables(path: Path, variables: Variables, options: Options, rule: Rule) -> Part:
-    """Find views and labels among the variables of a file, and put the samples into the rows."""
+    """Find views and labels among the variables of a file, and transpose so that samples are rows."""
     found = _find_views(path, variables, options.views_key, rule)
     others = {key: value for key, value in variables.items() if key not in found.keys}
     shapes = [array.shape for array in found.arrays]
@@ -52,7 +52,7 @@ def part_from_variables(path: Path, variables: Variables, options: Options, rule
 
 
 def _find_in_matlab(variables: Variables) -> list[Candidate]:
-    """A cell, else numbered matrices, else one matrix with a usual name; then any cell or numbers."""
+    """Find a cell, numbered matrices or one matrix with a usual name, else any cell or numbered matrices."""
     usable = {key: value for key, value in variables.items() if not is_label_key(key)}
     cells = [_from_cell(key, value) for key, value in usable.items() if _is_cell_of_views(value)]
     matrices = {key: value for key, value in usable.items() if is_matrix(value)}
@@ -63,7 +63,7 @@ def _find_in_matlab(variables: Variables) -> list[Candidate]:
 
 
 def _find_in_npz(variables: Variables) -> list[Candidate]:
-    """All matrices together, in the order of the file."""
+    """Find all matrices, in the order of the file."""
     matrices = {key: v for key, v in variables.items() if is_matrix(v) and not is_label_key(key)}
     return [_from_keys(matrices, matrices)] if matrices else []
 
@@ -127,7 +127,7 @@ def _from_keys(keys: Iterable[str], variables: Mapping[str, Any]) -> Candidate:
 
 
 def _numbered(matrices: Mapping[str, Any]) -> list[Candidate]:
-    """Groups such as X1, X2, X3 (two or more with the same stem), each in the order of its numbers."""
+    """Find groups such as X1, X2, X3 (two or more with the same stem), each in the order of its numbers."""
     groups: dict[str, dict[int, str]] = {}
     for key in matrices:
         match = re.fullmatch(r"(\D.*?)_?(\d{1,6})", key, flags=re.ASCII)
@@ -138,12 +138,12 @@ def _numbered(matrices: Mapping[str, Any]) -> list[Candidate]:
 
 
 def _usual(candidates: list[Candidate]) -> list[Candidate]:
-    """Those whose key, apart from a number at its end, is a usual name for views."""
+    """Return the candidates whose key, without a final number, is a usual name of views."""
     return [c for c in candidates if plain_key(c.keys[0]).rstrip("0123456789") in VIEW_KEYS]
 
 
 def _samples_in_rows(path: Path, found: Candidate, n_labels: int | None) -> tuple[Any, ...]:
-    """Transpose what is stored as features x samples; as it is where both ways round would fit."""
+    """Transpose views stored as features x samples; unchanged where both orientations fit."""
     arrays = found.arrays
     if n_labels is not None:  # find_labels made sure that one side of every view fits
         return tuple(array if array.shape[0] == n_labels else _transposed(array) for array in arrays)
@@ -163,7 +163,7 @@ def _transposed(array: Any) -> Any:
 
 
 def is_label_key(key: str) -> bool:
-    """Whether a variable of this name is taken for labels, and so never for a view."""
+    """Return whether a variable of this name counts as labels, and so never as a view."""
     return plain_key(key) in LABEL_KEYS
 
 
@@ -177,8 +177,8 @@ def find_labels(
 ) -> np.ndarray | None:
     """Return the labels among ``variables`` whose number fits a side of every view, or None.
 
-    ``certain`` says that the caller named the views. Otherwise a *matrix* with a name for labels that cannot
-    be labels is an error: it might be a second view (X and Y), which must not be lost in silence.
+    ``certain`` says that the caller named the views. Otherwise a *matrix* with a name for labels that cannot be labels
+    is an error: it might be a second view (X and Y), which must not be dropped silently.
     """
     if labels_key is not None and labels_key not in variables:
         raise FileFormatError(f"{path}: has no variable {labels_key!r} (labels_key). It holds {describe(variables)}.")
@@ -228,7 +228,7 @@ def as_labels(value: Any, source: object = "labels") -> np.ndarray | None:
 
 
 def _labels_from_cell(items: list[Any], source: object) -> np.ndarray | None:
-    """Names, one per sample; or the labels repeated for every view."""
+    """Return labels from names, one per sample, or from labels repeated for every view."""
     if not items:
         return None
     if all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
@@ -240,26 +240,26 @@ def _labels_from_cell(items: list[Any], source: object) -> np.ndarray | None:
 
 
 def _labels_from_text(value: np.ndarray) -> np.ndarray:
-    """MATLAB has rows of characters where NumPy has strings."""
+    """Return labels from strings, or from MATLAB's rows of characters."""
     if value.ndim == 2 and value.dtype.itemsize == np.dtype("U1").itemsize:
         return np.array(["".join(row).rstrip() for row in value])
     return value.ravel()
 
 
 def whole_numbers(values: np.ndarray) -> np.ndarray | None:
-    """Classes that MATLAB stored as double; a vector with fractions or gaps holds no classes."""
+    """Return classes that MATLAB stored as double; None for fractions or missing values."""
     if values.dtype.kind != "f":
         return values
     return values.astype(np.int64) if is_whole(values) else None
 
 
 def is_whole(values: np.ndarray) -> bool:
-    """Whether all numbers are whole, and can be told from their neighbours."""
+    """Return whether all numbers are integers that float64 represents exactly."""
     return bool(np.isfinite(values).all() and (values == np.round(values)).all() and (np.abs(values) < 2**53).all())
 
 
 def _labels_from_one_hot(value: np.ndarray) -> np.ndarray | None:
-    """One 1 per sample and no unused class; None if that holds both by rows and by columns."""
+    """Return the classes of a one-hot matrix without unused classes, by rows or by columns; None if unclear."""
     if not np.isin(value, (0, 1)).all():
         return None
     by_row, by_column = value.sum(axis=1), value.sum(axis=0)
