@@ -187,7 +187,8 @@ def _download(url: str, target: Path, sha256: str | None, timeout: float) -> Non
                 with open(url2pathname(urlsplit(url).path), "rb") as source:
                     shutil.copyfileobj(source, file, _CHUNK_BYTES)
             else:
-                # Follows redirections to http and https only; fewer bytes than announced are an error.
+                # Follows redirections to http and https only. Fewer bytes than announced are an error with urllib3 2 or
+                # later; before, only the checksum reveals them.
                 HTTPDownloader(timeout=timeout, chunk_size=_CHUNK_BYTES)(url, file, None)
             file.flush()
             if sha256 is not None and (found := _sha256(Path(file.name))) != sha256:
