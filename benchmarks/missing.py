@@ -32,7 +32,7 @@ import scipy.sparse as sp
 
 from manyview import GraphEnsemble, Views, check_views, clustering_scores
 from manyview.datasets import drop_views, fetch_dataset
-from manyview.datasets.missing import PATTERNS
+from manyview.datasets.generated import PATTERNS
 
 Method = Callable[[Views, int, int], np.ndarray]
 """From views with gaps, the number of clusters and a seed to labels."""

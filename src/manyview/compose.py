@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from manyview.exceptions import ViewsError
 from manyview.views import Array, Views, check_views
 from manyview.views.joins import spread
-from manyview.views.matching import match_fitted
+from manyview.views.new_samples import match_fitted
 
 __all__ = ["ViewTransformer"]
 

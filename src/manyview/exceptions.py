@@ -12,50 +12,50 @@ import warnings
 
 from manyview._utils.text import one_line
 
-_OURS = ("manyview", "sklearn")
+_INTERNAL = ("manyview", "sklearn")
 
 
-class _Told(Exception):
-    """Tells names and values from files, which may be anything: on one line, nothing in it commands a terminal."""
+class _SafeMessage(Exception):
+    """Error whose message is one line without control characters: names and values from files may contain any."""
 
     def __str__(self) -> str:
         return one_line(super().__str__())
 
 
-class ViewsError(_Told, ValueError):
-    """The views cannot be clustered as given; the text names the view and what was found in it."""
+class ViewsError(_SafeMessage, ValueError):
+    """The views cannot be clustered as given; the message names the view and what was found in it."""
 
 
-class FileFormatError(_Told, ValueError):
-    """A file is damaged, foreign or ambiguous; the text names the file and what was found in it."""
+class FileFormatError(_SafeMessage, ValueError):
+    """A file is damaged, of another format or ambiguous; the message names the file and what was found in it."""
 
 
-class ModelFileError(_Told, ValueError):
-    """A model cannot be kept in a file, or a file is no model that can be loaded; the text says what was found."""
+class ModelFileError(_SafeMessage, ValueError):
+    """A model cannot be saved, or a file is not a model that can be loaded; the message says what was found."""
 
 
-class StoreError(_Told, ValueError):
-    """A file is no store of experiments, is in use, or holds results on other data; the text says which."""
+class StoreError(_SafeMessage, ValueError):
+    """A file is not a store of experiments, is in use, or holds results on other data; the message says which."""
 
 
-class DatasetError(_Told, OSError):
-    """A named dataset is neither in the cache nor to be had, or its checksum is wrong."""
+class DatasetError(_SafeMessage, OSError):
+    """A named dataset is not in the cache and cannot be downloaded, or its checksum is wrong."""
 
 
-class SpecError(_Told, ValueError):
-    """An experiment is not described as it should be; the text names the file, the table and the key."""
+class SpecError(_SafeMessage, ValueError):
+    """The specification of an experiment is invalid; the message names the file, the table and the key."""
 
 
-class PlotError(_Told, ValueError):
-    """There is nothing to draw, or it cannot be drawn; the text says what is missing and what has it."""
+class PlotError(_SafeMessage, ValueError):
+    """There is nothing to draw, or it cannot be drawn; the message says what is missing and which methods have it."""
 
 
 class MissingDependencyError(ImportError):
-    """An optional part of manyview was asked for; the text says how to install it."""
+    """An optional dependency of manyview is not installed; the message says how to install it."""
 
 
-class EngineError(_Told, RuntimeError):
-    """The machines that do the work are gone, or cannot go on; the text says what happened and what to do."""
+class EngineError(_SafeMessage, RuntimeError):
+    """The workers are gone or cannot continue; the message says what happened and what to do."""
 
 
 class OrderDependenceWarning(UserWarning):
@@ -63,11 +63,11 @@ class OrderDependenceWarning(UserWarning):
 
 
 class ClusterCountWarning(UserWarning):
-    """The number of clusters was to be found, but the evidence for the one that was taken is weak."""
+    """The evidence for the automatically chosen number of clusters is weak."""
 
 
 class OrientationWarning(UserWarning):
-    """A file had features in rows and was transposed without being told; the text names it."""
+    """A file had features in rows and was transposed automatically; the message names it."""
 
 
 class ReducedNeighborsWarning(UserWarning):
@@ -75,10 +75,10 @@ class ReducedNeighborsWarning(UserWarning):
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's code that led here, however deep in the package the reason was found."""
+    """Warn at the line of the user's code that called into the package, at any depth."""
     level = 2
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INTERNAL:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)

@@ -179,7 +179,7 @@ class Ensemble:
 
 def test_listed_dataclasses_are_kept(model, path, monkeypatch):
     model.ensemble_ = Ensemble((Member(np.arange(3), "fine"), Member(np.arange(2), "broad")), None)
-    with pytest.raises(ModelFileError, match=r"^CLR\.ensemble_: a value of type .*\.Ensemble cannot be kept in a file"):
+    with pytest.raises(ModelFileError, match=r"^CLR\.ensemble_: a value of type .*\.Ensemble cannot be saved"):
         model.save(path)
     monkeypatch.setattr(_saving, "RECORDS", (Ensemble, Member))
     model.save(path)
@@ -212,17 +212,17 @@ CANNOT_BE_SAVED = {
     "attribute": (
         lambda m, v: with_attribute(m, cache_={"a": [len]}),
         ModelFileError,
-        r"^CLR\.cache_\['a'\]\[0\]: a value of type builtins\.builtin_function_or_method cannot be kept in a file\.",
+        r"^CLR\.cache_\['a'\]\[0\]: a value of type builtins\.builtin_function_or_method cannot be saved\.",
     ),
     "array of objects": (
         lambda m, v: with_attribute(m, names_=np.array([None])),
         ModelFileError,
-        r"^CLR\.names_: an array of dtype object cannot be kept in a file\.",
+        r"^CLR\.names_: an array of dtype object cannot be saved\.",
     ),
     "parameter": (
         lambda m, v: m.set_params(view_sizes=slice(3)),
         ModelFileError,
-        r"^CLR\.view_sizes: a value of type builtins\.slice cannot be kept in a file\. What can be kept: .* lists",
+        r"^CLR\.view_sizes: a value of type builtins\.slice cannot be saved\. Supported: .* lists",
     ),
     "name that is taken": (
         lambda m, v: with_attribute(m, fit=3),
@@ -272,7 +272,7 @@ NOT_A_MODEL = {
     ),
     "unknown type": (
         {**RIGHT, "attributes": {"labels_": {"pickle": "gASV"}}},
-        r"CLR\.labels_: .*pickle.* is nothing that this manyview knows; a newer one may",
+        r"CLR\.labels_: .*pickle.* is unknown to this version of manyview; a newer one may know it",
     ),
     "array that is not there": ({**RIGHT, "attributes": {"labels_": {"array": 1}}}, r"CLR\.labels_: "),
 }
@@ -361,7 +361,7 @@ def test_parts_of_a_model_that_do_not_fit_together_are_refused(blobs, path, case
     model = GraphEnsemble(3, n_members=4, random_state=0).fit(blobs)
     model._model = change(model._model)
     model.save(path)
-    with pytest.raises(ModelFileError, match=f"this is no Model.*expected .*{text}"):
+    with pytest.raises(ModelFileError, match=f"is not a valid Model.*expected .*{text}"):
         manyview.load(path)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from manyview.datasets import _registry, data_folder, dataset_info, fetch, fetch_dataset, list_datasets
+from manyview.datasets import catalogue, data_folder, dataset_info, fetch, fetch_dataset, list_datasets
 from manyview.exceptions import DatasetError
 
 ON_DISK = [info for info in list_datasets() if info.sha256]
@@ -51,7 +51,7 @@ def known(payload, monkeypatch):
     """MSRC-v5, as if its checksum were that of the payload."""
     digest = hashlib.sha256(payload.read_bytes()).hexdigest()
     info = replace(dataset_info("MSRC-v5"), sha256=digest)
-    monkeypatch.setitem(_registry.DATASETS, "MSRC-v5", info)
+    monkeypatch.setitem(catalogue.DATASETS, "MSRC-v5", info)
     return info
 
 
@@ -101,7 +101,7 @@ def test_download_from_a_file_address(home, known, payload):
 
 
 def test_the_registry_can_know_the_address(home, known, server, monkeypatch):
-    monkeypatch.setitem(_registry.DATASETS, "MSRC-v5", replace(known, url=f"{server}/good"))
+    monkeypatch.setitem(catalogue.DATASETS, "MSRC-v5", replace(known, url=f"{server}/good"))
     assert fetch_dataset("MSRC-v5").n_samples == 210
 
 
@@ -147,7 +147,7 @@ def test_missing_without_an_address_says_what_to_do(home):
         fetch_dataset("MSRC-v5")
     text = str(caught.value)
     for part in (
-        f"MSRC-v5: {home / 'MSRC-v5.mat'} is not there",
+        f"MSRC-v5: {home / 'MSRC-v5.mat'} does not exist",
         "no fixed address is known",
         "GitHub repository",
         f"Put the file into {home} as MSRC-v5.mat (SHA-256 3b3adfad",
@@ -191,7 +191,7 @@ def test_another_dataset_under_this_name(home, payload):
 
 
 def test_another_edition_is_read_with_a_warning(home, known, payload, monkeypatch):
-    monkeypatch.setitem(_registry.DATASETS, "MSRC-v5", replace(known, views=(("cm", 25), *known.views[1:])))
+    monkeypatch.setitem(catalogue.DATASETS, "MSRC-v5", replace(known, views=(("cm", 25), *known.views[1:])))
     with pytest.warns(UserWarning, match=r"MSRC-v5: expected \(25, 576.*got \(24, 576.*another edition"):
         assert fetch_dataset("MSRC-v5", url=payload.as_uri()).names[0] == "cm"
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from manyview import Views
 from manyview.datasets import drop_views, make_multiview
-from manyview.datasets.missing import PATTERNS
+from manyview.datasets.generated import PATTERNS
 
 
 @pytest.fixture

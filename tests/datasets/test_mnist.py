@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 
 def test_views(folder, monkeypatch):
-    monkeypatch.setattr("manyview.datasets.mnist._AT_ONCE", 5)
+    monkeypatch.setattr("manyview.datasets.digits._BATCH_IMAGES", 5)
     views = load_mnist_views(folder)
     file = np.load(folder / "MNIST63k.npz")
     assert dict(zip(views.names, views.n_features, strict=True)) == {"pixels": 784, "gradients": 128, "fourier": 60}
@@ -37,5 +37,5 @@ def test_folder_of_the_environment(folder, monkeypatch):
 
 
 def test_absent_file(tmp_path):
-    with pytest.raises(DatasetError, match=r"MNIST63k: .*MNIST63k\.npz is not there\. Make MNIST63k\.npz .*data_home="):
+    with pytest.raises(DatasetError, match=r"MNIST63k: .*\.npz does not exist\. Make MNIST63k\.npz .*data_home="):
         load_mnist_views(tmp_path)

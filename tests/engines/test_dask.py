@@ -215,7 +215,7 @@ def test_mapped_files_are_read_by_the_workers(client, tmp_path, part):
     assert found.chunks == ((4, len(array) - 4) if len(array) == 6 else (4, 4, 2), (3,))
     np.testing.assert_array_equal(client.compute(found).result(), array)
     (tmp_path / "x.npy").unlink()
-    with pytest.raises(FileNotFoundError, match=r"x\.npy: a Dask worker cannot find this file.*same name"):
+    with pytest.raises(FileNotFoundError, match=r"x\.npy: a Dask worker cannot find this file.*same path"):
         distribute(client, {"x": array}).map(len)
 
 

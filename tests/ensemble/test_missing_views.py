@@ -223,7 +223,7 @@ def test_more_clusters_than_different_samples_with_gaps():
 def test_one_sample_with_a_view_is_not_enough(blobs):
     present = np.ones((120, 3), dtype=bool)
     present[1:, 2] = False
-    with pytest.raises(ViewsError, match=r"views\['view2'\]: only one sample has it; leave this view out"):
+    with pytest.raises(ViewsError, match=r"views\['view2'\]: only one sample has this view; leave this view out"):
         fit(Views(blobs.arrays, present=present))
 
 

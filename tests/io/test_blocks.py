@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from manyview.exceptions import FileFormatError
-from manyview.io import _columns, _labels, _tables, read_views
+from manyview.io import _annotations, _table_columns, _table_files, read_views
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Two lines or values, or seven characters, are a block."""
-    monkeypatch.setattr(_tables, "BLOCK", 2)
-    monkeypatch.setattr(_columns, "BLOCK", 2)
-    monkeypatch.setattr(_labels, "_BLOCK", 7)
+    monkeypatch.setattr(_table_files, "BLOCK", 2)
+    monkeypatch.setattr(_table_columns, "BLOCK", 2)
+    monkeypatch.setattr(_annotations, "_BLOCK", 7)
 
 
 @pytest.fixture
@@ -125,8 +125,8 @@ def peak(read):
 
 @pytest.mark.parametrize("line", ["{i:x},1", "1,2", "1,x"])
 def test_a_table_takes_no_more_than_ten_times_its_file(tmp_path, monkeypatch, line):
-    monkeypatch.setattr(_tables, "BLOCK", 2**10)
-    monkeypatch.setattr(_columns, "BLOCK", 2**10)
+    monkeypatch.setattr(_table_files, "BLOCK", 2**10)
+    monkeypatch.setattr(_table_columns, "BLOCK", 2**10)
     path = tmp_path / "a.csv"
     path.write_text(
         ("id,a\n" if "i" in line else "a,label\n") + "".join(line.format(i=i) + "\n" for i in range(30_000))
@@ -137,7 +137,7 @@ def test_a_table_takes_no_more_than_ten_times_its_file(tmp_path, monkeypatch, li
 
 @pytest.mark.parametrize("line", ["12\n", "x\n"])
 def test_labels_take_no_more_than_ten_times_their_file(tmp_path, monkeypatch, line):
-    monkeypatch.setattr(_labels, "_BLOCK", 2**10)
+    monkeypatch.setattr(_annotations, "_BLOCK", 2**10)
     path = tmp_path / "y.txt"
     path.write_text(line * 30_000)
     np.save(tmp_path / "views.npy", np.ones((30_000, 1), dtype=bool))

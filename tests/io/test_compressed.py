@@ -16,7 +16,7 @@ from manyview._utils.formats import COMPRESSED, LABEL_FILES, TEXT_TABLES, VIEW_F
 from manyview.exceptions import FileFormatError, MissingDependencyError
 from manyview.io import open_views, read_views
 from manyview.io._read import LABEL_READERS, READERS
-from manyview.io._tables import LOADERS
+from manyview.io._table_files import LOADERS
 
 ROOT = Path(__file__).parents[2]
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
@@ -85,7 +85,7 @@ def test_a_folder_is_read_without_the_texts_beside_the_data(tmp_path, put):
 
 
 def test_blocks_that_differ_are_read_again(put, monkeypatch):
-    monkeypatch.setattr("manyview.io._tables.BLOCK", 2)
+    monkeypatch.setattr("manyview.io._table_files.BLOCK", 2)
     found = read_views(put("a.csv.gz", "id,a,label\n" + "".join(f"s{i},1,{'x' if i == 5 else i}\n" for i in range(7))))
     assert found.labels.tolist() == ["0", "1", "2", "3", "4", "x", "6"]
 
@@ -128,7 +128,7 @@ def test_texts_that_are_refused(put, text, error):
 
 
 def test_a_line_that_is_longer_than_what_is_looked_at(put, monkeypatch):
-    monkeypatch.setattr("manyview.io._separators._CHARACTERS_SEEN", 50)
+    monkeypatch.setattr("manyview.io._lines._CHARACTERS_SEEN", 50)
     names = [f"gene{i}" for i in range(40)]
     found = read_views(put("a.txt", "\t".join(names) + "\n" + "\t".join("1" * 40) + "\n"))
     assert found.n_features == (40,)
@@ -178,8 +178,8 @@ ENDLESS = {
     ],
 )
 def test_a_small_file_that_unfolds_is_refused_before_it_takes_the_memory(put, monkeypatch, name, case):
-    monkeypatch.setattr("manyview.io._separators._FREE_ROW", 2**10)
-    monkeypatch.setattr("manyview.io._separators._CHARACTERS_SEEN", 2**12)
+    monkeypatch.setattr("manyview.io._lines._FREE_ROW", 2**10)
+    monkeypatch.setattr("manyview.io._lines._CHARACTERS_SEEN", 2**12)
     start, more = ENDLESS[case]
     path, limit = put(name, start + more * (2**23 // len(more))), 2**20
     assert path.stat().st_size < 2**16

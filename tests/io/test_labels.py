@@ -8,8 +8,8 @@ import pytest
 from manyview._utils.machine import peak_memory, reset_peak
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
-from manyview.io._labels import as_labels
-from manyview.io._variables import Cell, Other
+from manyview.io._common import Cell, Other
+from manyview.io._variables import as_labels
 
 Y = np.array([2, 0, 1, 0])
 

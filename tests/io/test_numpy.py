@@ -113,5 +113,5 @@ def test_sizes_that_no_array_has(tmp_path, descr, shape):
     data = bytes(32) if descr == "<f8" else b""
     path = tmp_path / "odd.npy"
     path.write_bytes(b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header + data)
-    with pytest.raises(FileFormatError, match=r"odd\.npy: the header announces shape .* which is no array"):
+    with pytest.raises(FileFormatError, match=r"odd\.npy: the header announces shape .* which is not a valid array"):
         read_views(path)

@@ -117,7 +117,7 @@ def test_missing_dependency_says_how_to_install(tmp_path, monkeypatch):
     def absent(module, **how):
         return require(f"no_such_{module}", **how)
 
-    monkeypatch.setattr("manyview.io._tables.require", absent)
+    monkeypatch.setattr("manyview.io._table_files.require", absent)
     with pytest.raises(
         MissingDependencyError, match=r'Reading parquet needs no_such_pyarrow: pip install "manyview\[files\]"'
     ):
@@ -212,8 +212,8 @@ def two_npy_with_one_name():
 A, B = np.ones((6, 4)), np.ones((6, 5))
 BAD_FILES = {
     "empty mat": ("a.mat", b"", r"the file is empty \(0 bytes\)"),
-    "text as mat": ("a.mat", b"these are not the views you are looking for" * 9, "is no MATLAB file"),
-    "short text as mat": ("a.mat", b"hello", "is no MATLAB file"),
+    "text as mat": ("a.mat", b"these are not the views you are looking for" * 9, "is not a MATLAB file"),
+    "short text as mat": ("a.mat", b"hello", "is not a MATLAB file"),
     "mat cut short": ("a.mat", lambda: mat(X=cells(A, B))[:400], "a MATLAB file cut short: .* announced"),
     "mat with only labels": (
         "a.mat",

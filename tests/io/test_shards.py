@@ -18,7 +18,7 @@ from manyview import Views, check_views, open_views
 from manyview._utils.imports import require
 from manyview.cluster import CLR
 from manyview.exceptions import FileFormatError, MissingDependencyError, ViewsError
-from manyview.io import _shard_files
+from manyview.io import _shards
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(100, 5)).astype(np.float32)
@@ -199,9 +199,7 @@ def test_the_default_block_has_about_32_megabytes_in_steps_of_8192_rows(tmp_path
 def test_a_piece_larger_than_a_block_is_read_once(tmp_path, monkeypatch, save, extension, piece):
     save(tmp_path / f"a{extension}", WIDE)
     read = []
-    monkeypatch.setattr(
-        "manyview.io._shards.read_block", lambda block: read.append(block) or _shard_files.read_block(block)
-    )
+    monkeypatch.setattr("manyview.io._open.read_block", lambda block: read.append(block) or _shards.read_block(block))
     found = open_views({"a": tmp_path / f"a{extension}"}, block_rows=2)["a"]
     assert found.chunks[0] == (2,) * 50
     assert same(found, WIDE)
@@ -211,7 +209,7 @@ def test_a_piece_larger_than_a_block_is_read_once(tmp_path, monkeypatch, save, e
 
 @pytest.mark.parametrize("batch_rows", [1, 3, 1000])
 def test_batches_of_parquet_are_put_together(tmp_path, monkeypatch, batch_rows):
-    monkeypatch.setattr(_shard_files, "_BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(_shards, "_BATCH_ROWS", batch_rows)
     save_parquet(tmp_path / "a.parquet", WIDE)
     for block_rows in (1, 5, 9, 40):
         assert same(open_views({"a": tmp_path / "a.parquet"}, block_rows=block_rows)["a"], WIDE)
@@ -242,7 +240,7 @@ def test_nothing_is_read_before_it_is_asked_for(tmp_path, monkeypatch, save, ext
     def forbidden(*_):
         raise AssertionError("a block was read")
 
-    monkeypatch.setattr("manyview.io._shards.read_block", forbidden)
+    monkeypatch.setattr("manyview.io._open.read_block", forbidden)
     found = open_views({"a": pattern}, block_rows=8)
     assert repr(found.take(slice(3, 50))) == "Views(47 samples; a: 5)"
     with pytest.raises(AssertionError, match="a block was read"):
@@ -555,7 +553,7 @@ def test_without_dask(tmp_path, monkeypatch):
     def absent(module, **how):
         return require(f"no_such_{module}", **how)
 
-    monkeypatch.setattr("manyview.io._shards.require", absent)
+    monkeypatch.setattr("manyview.io._open.require", absent)
     np.save(tmp_path / "a.npy", WIDE)
     assert isinstance(open_views({"a": tmp_path / "a.npy"}, as_dask=False)["a"], np.memmap)
     with pytest.raises(

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
-from manyview.io._tables import listed
+from manyview.io._table_files import listed
 
 IDS = ["s1", "s2", "s3", "s4"]
 WRITERS = {

@@ -139,20 +139,20 @@ itself: list[Any] = []
 itself.append(itself)
 OBJECTS = np.array([None, "x"], dtype=object)
 REFUSED = {
-    "set": ({1}, r"model\.x: a value of type builtins\.set cannot be kept in a file\. What can be kept: None, "),
+    "set": ({1}, r"model\.x: a value of type builtins\.set cannot be saved\. Supported: None, "),
     "function": (len, r"a value of type builtins\.builtin_function_or_method"),
     "class": (Part, r"a value of type builtins\.type"),
     "list of one's own": (OwnList(), r"a value of type .*test_codec\.OwnList"),
     "deep inside": ({"a": [0, (1, {2})]}, r"model\.x\['a'\]\[1\]\[1\]: a value of type builtins\.set"),
-    "keys": ({1: 2}, "a dict with keys that are not text cannot be kept"),
-    "objects": (OBJECTS, "an array of dtype object cannot be kept"),
-    "structured": (np.zeros(2, "i4,f8"), r"an array of dtype \[\('f0', '<i4'\), \('f1', '<f8'\)\] cannot be kept"),
-    "dates": (np.datetime64("2020-01-01"), r"an array of dtype datetime64\[D\] cannot be kept"),
+    "keys": ({1: 2}, "a dict with keys that are not text cannot be saved"),
+    "objects": (OBJECTS, "an array of dtype object cannot be saved"),
+    "structured": (np.zeros(2, "i4,f8"), r"an array of dtype \[\('f0', '<i4'\), \('f1', '<f8'\)\] cannot be saved"),
+    "dates": (np.datetime64("2020-01-01"), r"an array of dtype datetime64\[D\] cannot be saved"),
     "masked": (np.ma.array([1, 2], mask=[True, False]), r"a value of type numpy\.ma\.MaskedArray"),
     "another sparse format": (sp.csc_array(np.eye(2)), r"a value of type scipy\.sparse\._csc\.csc_array"),
     "another generator": (np.random.RandomState(np.random.PCG64(0)), "a RandomState of PCG64 .* only of MT19937"),
     "a dataclass that is not on the list": (field(), "a value of type dataclasses.Field"),
-    "itself": (itself, r"more than 64 values within each other cannot be kept\."),
+    "itself": (itself, r"more than 64 nested levels of values cannot be saved\."),
 }  # fmt: skip
 
 
@@ -164,9 +164,9 @@ def test_what_cannot_be_kept_is_named(name):
 
 
 def test_only_listed_dataclasses_are_kept_and_made():
-    with pytest.raises(ModelFileError, match=r"model\.x: a value of type .*test_codec\.Part cannot be kept"):
+    with pytest.raises(ModelFileError, match=r"model\.x: a value of type .*test_codec\.Part cannot be saved"):
         Codec().encode(Part("a", np.arange(2)), "model.x", [])
-    with pytest.raises(ModelFileError, match="nothing that this manyview knows; a newer one may"):
+    with pytest.raises(ModelFileError, match="unknown to this version of manyview; a newer one may know it"):
         Codec().decode({"Part": {"dict": {"name": "a", "rows": None}}}, "model.x", [])
 
 
@@ -196,18 +196,18 @@ GIVEN = [
     FAR,
 ]
 MALFORMED = {
-    "unknown kind": ({"pickle": "gASVAAAA"}, r"m: \"\{'pickle': 'gASVAAAA'\}\" is nothing that this manyview knows"),
-    "two kinds": ({"tuple": [], "float": "nan"}, "nothing that this manyview knows"),
-    "no kind": ({}, "nothing that this manyview knows"),
-    "no such array": ({"array": 99}, "nothing that this manyview knows"),
-    "array from the end": ({"array": -1}, "nothing that this manyview knows"),
-    "array by truth": ({"array": True}, "nothing that this manyview knows"),
-    "dict of a list": ({"dict": [1]}, "nothing that this manyview knows"),
-    "range of too much": ({"range": [1, 2, 3, 4]}, r"this is no range\. \(TypeError: "),
-    "range of text": ({"range": ["a"]}, r"this is no range\. \(TypeError: "),
-    "tuple of a number": ({"tuple": 3}, r"this is no tuple\. \(TypeError: "),
-    "float": ({"float": "one"}, r"this is no float\. \(ValueError: "),
-    "scalar of many": ({"generic": A}, r"this is no generic\. \(ValueError: it has shape \(624,\)"),
+    "unknown kind": ({"pickle": "gASVAAAA"}, r"m: \"\{'pickle': 'gASVAAAA'\}\" is unknown to this version of manyview"),
+    "two kinds": ({"tuple": [], "float": "nan"}, "unknown to this version of manyview"),
+    "no kind": ({}, "unknown to this version of manyview"),
+    "no such array": ({"array": 99}, "unknown to this version of manyview"),
+    "array from the end": ({"array": -1}, "unknown to this version of manyview"),
+    "array by truth": ({"array": True}, "unknown to this version of manyview"),
+    "dict of a list": ({"dict": [1]}, "unknown to this version of manyview"),
+    "range of too much": ({"range": [1, 2, 3, 4]}, r"is not a valid range\. \(TypeError: "),
+    "range of text": ({"range": ["a"]}, r"is not a valid range\. \(TypeError: "),
+    "tuple of a number": ({"tuple": 3}, r"is not a valid tuple\. \(TypeError: "),
+    "float": ({"float": "one"}, r"is not a valid float\. \(ValueError: "),
+    "scalar of many": ({"generic": A}, r"is not a valid generic\. \(ValueError: it has shape \(624,\)"),
     "column outside": (csr([2, 4], ONES, INDEX, POINTERS), "its indices do not fit its shape, 2 x 4"),
     "too many rows": (csr([3, 5], ONES, INDEX, POINTERS), "its indices do not fit its shape, 3 x 5"),
     "no rows": (csr([-1, 5], ONES, INDEX, POINTERS), "its indices do not fit"),
@@ -215,18 +215,18 @@ MALFORMED = {
     "pointers go back by overflow": (csr([4, 5], ONES, INDEX, {"array": 7}), "its indices do not fit"),
     "fewer data": (csr([2, 5], A, INDEX, POINTERS), "its indices do not fit"),
     "indices not whole": (csr([2, 5], ONES, {"array": 5}, POINTERS), "its indices do not fit"),
-    "indices in a list": (csr([2, 5], ONES, [0, 4], POINTERS), "this is no csr_array"),
+    "indices in a list": (csr([2, 5], ONES, [0, 4], POINTERS), "is not a valid csr_array"),
     "data of objects": (csr([2, 5], {"array": 6}, INDEX, POINTERS), "its indices do not fit"),
-    "parts missing": ({"csr_array": {"dict": {"shape": [1, 1]}}}, r"this is no csr_array\. \(KeyError: 'data'\)"),
-    "position": (random_state(A, 625), "its numbers are no state of MT19937"),
-    "negative position": (random_state(A, -1), "its numbers are no state of MT19937"),
-    "short key": (random_state(ONES, 0), "its numbers are no state of MT19937"),
-    "generator": (random_state(A, 0, "PCG64"), "this is no RandomState"),
-    "field missing": ({"Part": {"dict": {"name": "a"}}}, "this is no Part. .*missing 1 required .* 'rows'"),
-    "unknown field": ({"Part": {"dict": {"name": "a", "rows": A, "x": 1}}}, "this is no Part. .*unexpected .* 'x'"),
+    "parts missing": ({"csr_array": {"dict": {"shape": [1, 1]}}}, r"is not a valid csr_array\. \(KeyError: 'data'\)"),
+    "position": (random_state(A, 625), "its numbers are not a state of MT19937"),
+    "negative position": (random_state(A, -1), "its numbers are not a state of MT19937"),
+    "short key": (random_state(ONES, 0), "its numbers are not a state of MT19937"),
+    "generator": (random_state(A, 0, "PCG64"), "is not a valid RandomState"),
+    "field missing": ({"Part": {"dict": {"name": "a"}}}, "is not a valid Part. .*missing 1 required .* 'rows'"),
+    "unknown field": ({"Part": {"dict": {"name": "a", "rows": A, "x": 1}}}, "is not a valid Part. .*unexpected .* 'x'"),
     "refused by the record": (
         {"Whole": {"dict": {"parts": [], "weight": -1}}},
-        r"this is no Whole\. \(ValueError: weight=-1 is negative",
+        r"is not a valid Whole\. \(ValueError: weight=-1 is negative",
     ),
 }
 
@@ -252,5 +252,5 @@ def test_a_tree_that_is_too_deep_is_refused():
     tree: Any = 0
     for _ in range(100):
         tree = [tree]
-    with pytest.raises(ModelFileError, match="more than 64 values within each other"):
+    with pytest.raises(ModelFileError, match="more than 64 nested levels of values"):
         CODEC.decode(tree, "m", [])

@@ -273,7 +273,7 @@ def test_a_link_stays_a_link_and_a_private_file_private(path, tmp_path):
 
 
 def test_places_that_no_file_can_be_at_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"x: there is no folder .*absent; make it first"):
+    with pytest.raises(FileNotFoundError, match=r"x: the folder .*absent does not exist; make it first"):
         write_file(tmp_path / "absent" / "x", "new", [])
     with pytest.raises(FileExistsError, match="is a folder or a device; give the name of a file"):
         write_file(tmp_path, "new", [])

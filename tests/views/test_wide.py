@@ -63,9 +63,9 @@ def test_arrays_by_position(make):
         ({"rna": "rna__*", "protein": "protein__p"}, "no view takes the column 'protein__q'\\."),
         (
             {"rna": "rna__*", "protein": ["protein__p", "protein__q", "rna__a"]},
-            "'rna__a' is taken by 'rna' and 'protein'",
+            "'rna__a' belongs to both 'rna' and 'protein'",
         ),
-        ({"rna": "mrna*", "protein": PROTEIN}, "no column is meant by 'mrna\\*'. The columns are 'rna__a'"),
+        ({"rna": "mrna*", "protein": PROTEIN}, "'mrna\\*' selects no column. The columns are 'rna__a'"),
         ({"rna": ["rna__x"], "protein": PROTEIN}, "there is no column 'rna__x'. The columns are"),
         ({"rna": [7], "protein": PROTEIN}, "there is no column 7; there are 5"),
         ({"rna": [True], "protein": PROTEIN}, "expected one True or False per column \\(5\\), got 1"),

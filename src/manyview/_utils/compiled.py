@@ -1,4 +1,4 @@
-"""Compiled kernels, kept in a cache where there is room for one."""
+"""Compilation of kernels with numba, with a cache on disk where a folder for it can be written."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numba
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """``numba.njit``, which refuses to import a module if it finds no folder to keep what it compiles.
+    """Compile as ``numba.njit`` does, without a cache where there is no folder for one.
 
-    That is so for a package in a folder that cannot be written to, and a user without a home: then every process
-    compiles for itself.
+    ``numba.njit(cache=True)`` raises an error if neither the folder of the package nor a home folder can be written to.
+    Every process then compiles on its own.
     """
 
     def compile_lazily(function: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What figures and reports share: colours, what of a fit's history to show, and points in the plane."""
+"""Shared by figures and reports: colours, records of a fit to show, and points in the plane."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 TEN_COLOURS = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
-"""Ten colours that also people with a colour vision deficiency can tell apart (M. A. Petroff, 2021)."""
+"""Ten colours that people with a colour vision deficiency can distinguish (M. A. Petroff, 2021)."""
 
 AGREEMENTS = ("agreement", "stability")
-"""Records and scores that are between 0 and 1 by nature."""
+"""Records and scores between 0 and 1 by definition."""
 
-# What is looked at if there are no agreements: the first of these that there is.
+# Shown if there are no agreements: the first of these that was recorded.
 _USUAL = ("objective", "subspace_change", "relative_change", "start_objective")
 
 
 def is_by_view(history: Mapping[str, np.ndarray]) -> bool:
-    """Whether there is a value for each view and not for each pass, as of LMVSC, which solves each view once."""
+    """Return whether records are per view and not per pass, as for LMVSC, which solves each view once."""
     return "qp_gap" in history
 
 
 def steps(history: Mapping[str, np.ndarray], n_iter: int) -> tuple[np.ndarray, str]:
-    """The number of each step, and what is counted."""
+    """Return the number of each step, and the unit that is counted."""
     if "n_members" in history:
         return history["n_members"], "members"
-    if set(history) == {"start_objective"}:  # of methods that only run k-means, whose passes are not recorded
+    if set(history) == {"start_objective"}:  # methods that only run k-means, whose passes are not recorded
         return np.arange(1, len(history["start_objective"]) + 1), "start"
     return np.arange(1, n_iter + 1), "pass"
 
 
 def usual_keys(history: Mapping[str, np.ndarray]) -> list[str]:
-    """What one looks at first: the agreements of an ensemble, or else the objective, or what stands for it."""
+    """Return the records to show first: the agreements of an ensemble, else the objective or its substitute."""
     return [key for key in AGREEMENTS if key in history] or [key for key in _USUAL if key in history][:1]
 
 
 def principal(coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first two principal components, and the shares of the variance that they have.
+    """Compute the first two principal components, and their shares of the variance.
 
     The largest loading of each is positive, so that the picture is reproducible.
 
@@ -68,23 +68,23 @@ def principal(coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def circle(n_clusters: int) -> np.ndarray:
-    """Places at equal distances on a circle, one for each cluster, the first on top."""
+    """Return equidistant points on a circle, one for each cluster, the first on top."""
     angles = 2 * np.pi * np.arange(n_clusters) / n_clusters
     return np.column_stack([np.sin(angles), np.cos(angles)])
 
 
-def bring_means(coordinates: np.ndarray, codes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Project such that the means of the clusters come as near as possible to given places in the plane.
+def bring_means(coordinates: np.ndarray, codes: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Project linearly such that the means of the clusters come as near as possible to given points in the plane.
 
-    The map is linear. If the means are as many dimensions apart as there are clusters, less one, as in spectral
-    embeddings, they come to their places exactly.
+    If the means span as many dimensions as there are clusters, less one, as in spectral embeddings, they are mapped to
+    the points exactly.
 
     Parameters
     ----------
     coordinates : ndarray of shape (n_samples, n_columns)
     codes : ndarray of int, shape (n_samples,)
         Clusters from 0, none of them empty.
-    places : ndarray of shape (n_clusters, 2)
+    points : ndarray of shape (n_clusters, 2)
 
     Returns
     -------
@@ -95,14 +95,14 @@ def bring_means(coordinates: np.ndarray, codes: np.ndarray, places: np.ndarray) 
     >>> (bring_means(np.eye(3), np.arange(3), circle(3)).round(2) + 0.0).tolist()
     [[0.0, 1.0], [0.87, -0.5], [-0.87, -0.5]]
     """
-    means = cluster_means(coordinates, codes, len(places))
-    return _away_from_middle(coordinates, means) @ places
+    means = cluster_means(coordinates, codes, len(points))
+    return _mixture(coordinates, means) @ points
 
 
 def shares_of_means(coordinates: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Each sample as a mixture of the means of the clusters.
+    """Express each sample as a mixture of the means of the clusters.
 
-    The mixture is that of least squares; shares below 0 are then left out, and the others add up to 1.
+    The shares minimise the squared error; negative ones are then set to 0 and the others scaled to sum to 1.
 
     Parameters
     ----------
@@ -121,17 +121,17 @@ def shares_of_means(coordinates: np.ndarray, codes: np.ndarray, n_clusters: int)
     [[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     means = cluster_means(coordinates, codes, n_clusters)
-    shares = np.maximum(_away_from_middle(coordinates, means) + 1 / n_clusters, 0)
+    shares = np.maximum(_mixture(coordinates, means) + 1 / n_clusters, 0)
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _away_from_middle(coordinates: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """How much of each mean, seen from the middle of them all, there is in each sample; they add up to 0."""
+def _mixture(coordinates: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return the least-squares coefficients of the centred means in each sample; they sum to 0."""
     middle = means.mean(axis=0)
-    # The centred means add up to 0, so one singular value is rounding error and must not be inverted.
+    # The centred means sum to 0, so one singular value is rounding error and must not be inverted.
     return (coordinates - middle) @ np.linalg.pinv(means - middle, rcond=1e-8)
 
 
 def cluster_means(coordinates: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarray:
-    """The mean of each cluster, one row each."""
+    """Return the mean of each cluster, one row each."""
     return np.array([coordinates[codes == code].mean(axis=0) for code in range(n_clusters)])

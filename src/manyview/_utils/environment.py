@@ -1,4 +1,4 @@
-"""What results were made with: versions, machine, commit."""
+"""Description of the environment that produced results: versions, machine, commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def describe_environment(workers: int) -> dict[str, Any]:
-    """All that a reader of the results may want to know, as plain values; no name of a machine or person."""
+    """Describe versions, machine and number of workers as plain values, without names of machines or people."""
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "version": __version__,
@@ -33,14 +33,14 @@ def describe_environment(workers: int) -> dict[str, Any]:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _commit() -> str | None:
-    """The commit of the source tree, with "+changes" if it has been changed; None if installed otherwise."""
+    """Return the commit of the source tree, with "+changes" if it has been modified; None if there is none."""
     here = Path(manyview.__file__)
-    if _git(here, "ls-files", "--error-unmatch", here.name) is None:  # in somebody else's repository, if in any
+    if _git(here, "ls-files", "--error-unmatch", here.name) is None:  # not in a repository, or not in ours
         return None
     changed = _git(here, "status", "--porcelain", "--untracked-files=no", ".")
     head = _git(here, "rev-parse", "--short=12", "HEAD")

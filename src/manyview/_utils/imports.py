@@ -1,4 +1,4 @@
-"""Imports that wait until they are needed: public names of packages, and optional dependencies."""
+"""Delayed imports: public names of packages, and optional dependencies."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from manyview.exceptions import MissingDependencyError
 def lazily(
     package: str, homes: Mapping[str, str], modules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package that imports what it offers only when it is asked for.
+    """Return ``__getattr__`` and ``__dir__`` for a package that imports its public names at first use.
 
     Parameters
     ----------
     package : str
         Its ``__name__``.
     homes : mapping of str to str
-        Public names, and the modules that they are in: of the package, or with a dot in front of the one above it.
+        Module of each public name: in the package, or with a leading dot in its parent.
     modules : iterable of str, default=()
-        Modules of the package that can be reached without importing them first.
+        Modules of the package that are available as attributes without an explicit import.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def lazily(
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import ``module``, or say which extra of manyview brings it.
+    """Import ``module``, or raise an error that names the extra of manyview that installs it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     extra : str
         The extra of manyview that installs it.
     purpose : str
-        What it is needed for; the error begins with it.
+        What it is needed for; first words of the error message.
     """
     try:
         return import_module(module)

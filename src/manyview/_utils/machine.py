@@ -1,4 +1,4 @@
-"""Memory and threads of this machine: what is available, and linear algebra held to one thread."""
+"""Memory and threads of this machine: available memory, and linear algebra limited to one thread."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 from threadpoolctl import LibController, ThreadpoolController
 
-_UNKNOWN = 2**36  # 64 GiB, where the system does not tell
+_UNKNOWN = 2**36  # 64 GiB, where the system does not report it
 _MEMINFO = Path("/proc/meminfo")
 _CONTAINER = Path("/sys/fs/cgroup")
 _PROCESSES = Path("/proc")
 
 
 def physical_memory() -> int:
-    """Bytes of memory of this machine, or 64 GiB where the system does not tell."""
+    """Return the bytes of memory of this machine, or 64 GiB where the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -28,47 +28,47 @@ def physical_memory() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that can be had now: what the system calls available, and what a container may still use."""
+    """Return the bytes available now: to the system, and within the limit of a container."""
     return min(_system_memory(), _container_memory())
 
 
 def resident_memory(process: int | None = None) -> int | None:
-    """Bytes that a process has in memory now, this one if None; None where the system does not tell."""
+    """Return the resident bytes of a process (default: this one); None where the system does not report them."""
     return _of_process("VmRSS:", process)
 
 
 def reset_peak() -> None:
-    """Let :func:`peak_memory` begin anew, where the system allows it."""
+    """Reset the peak that :func:`peak_memory` reports, where the system allows it."""
     with suppress(OSError):
         (_PROCESSES / "self" / "clear_refs").write_text("5")
 
 
 def peak_memory() -> int | None:
-    """Most bytes that this process had in memory since :func:`reset_peak`; None where the system does not tell."""
+    """Return the peak resident bytes since :func:`reset_peak`; None where the system does not report them."""
     return _of_process("VmHWM:", None)
 
 
 def check_memory(who: str, needed: float, size: str, instead: str) -> None:
-    """Raise a ``MemoryError`` if ``needed`` bytes are more than can be had now.
+    """Raise a ``MemoryError`` if ``needed`` bytes are not available now.
 
     Parameters
     ----------
     who : str
-        What asks for it, such as "MVGL".
+        Name of the method, such as "MVGL".
     needed : float
         Bytes at the peak.
     size : str
-        What makes it large, such as "30000 samples".
+        Size of the data, such as "30000 samples".
     instead : str
-        What the reader can do: a sentence.
+        Advice for the user: a sentence.
     """
-    there = available_memory()
-    if needed > there:
-        raise MemoryError(f"{who} needs about {gib(needed)} for {size}; {gib(there)} are available. {instead}")
+    available = available_memory()
+    if needed > available:
+        raise MemoryError(f"{who} needs about {gib(needed)} for {size}; {gib(available)} are available. {instead}")
 
 
 def gib(size: float) -> str:
-    """A number of bytes, for people."""
+    """Format a number of bytes."""
     if size < 0.1 * 2**30:
         return f"{ceil(size / 2**20)} MiB"
     return f"{size / 2**30:.1f} GiB" if size < 10 * 2**30 else f"{size / 2**30:.0f} GiB"
@@ -93,26 +93,26 @@ def _system_memory() -> int:
 
 def _container_memory() -> int:
     try:
-        limit = int((_CONTAINER / "memory.max").read_text())  # "max", which is no number, where there is no limit
+        limit = int((_CONTAINER / "memory.max").read_text())  # "max", which is not a number, means no limit
         used = int((_CONTAINER / "memory.current").read_text())
         stat = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text().splitlines())
-        return max(limit - used + int(stat.get("inactive_file", 0)), 0)  # the file cache is given back when needed
+        return max(limit - used + int(stat.get("inactive_file", 0)), 0)  # the file cache is released when needed
     except (OSError, ValueError):
         return _UNKNOWN * 2**20
 
 
 _lock = threading.Lock()
 _inside: set[object] = set()
-_before: dict[str, tuple[LibController, int]] = {}  # by file, what is to be given back when the last one has left
+_before: dict[str, tuple[LibController, int]] = {}  # by file: numbers of threads to restore when the last caller leaves
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold BLAS and OpenMP to one thread each, and give them back when nobody is inside any more.
+    """Limit BLAS and OpenMP to one thread each, and restore the limits at the end.
 
-    With more threads they add up in another order; with one, a result has the same bits however many cores there are.
-    OpenMP has a limit for each thread. That of most BLAS libraries is one for the whole process, so those that are
-    inside at the same time share it: the first sets it, the last one restores it.
+    With one thread, sums have a fixed order and results are reproducible on any number of cores. OpenMP has a limit for
+    each thread. Most BLAS libraries have one for the whole process, which overlapping callers share: the first sets it,
+    the last one restores it.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def one_thread() -> Iterator[None]:
             _inside.add(me)
             for library in _libraries(len(sys.modules)):
                 n_threads = library.num_threads
-                if n_threads is None:  # it does not tell, and cannot be told
+                if n_threads is None:  # cannot be read or set
                     continue
-                if _is_of_each_thread(library):
+                if _is_limited_per_thread(library):
                     own.append((library, n_threads))
                 else:
                     _before.setdefault(library.filepath, (library, n_threads))
@@ -148,17 +148,17 @@ def one_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _libraries(n_modules: int) -> list[LibController]:
-    """What is loaded now. Libraries come with modules, and the search for them takes long."""
+    """Return the loaded libraries; searched again only after imports, because the search is slow."""
     return ThreadpoolController().lib_controllers
 
 
-def _is_of_each_thread(library: LibController) -> bool:
+def _is_limited_per_thread(library: LibController) -> bool:
     return "openmp" in (library.user_api, getattr(library, "threading_layer", None))
 
 
 def _set_threads(library: LibController, n_threads: int) -> None:
-    # Later versions of threadpoolctl let only one thread change OpenBLAS, until it says that it is done. Here it may
-    # be one that sets the limit and another that restores it.
+    # Later versions of threadpoolctl let only one thread change OpenBLAS until that thread releases it. Here one thread
+    # may set the limit and another restore it.
     free = getattr(library, "clear_controlling_thread", lambda force: None)
     free(force=True)
     library.set_num_threads(n_threads)
@@ -166,7 +166,7 @@ def _set_threads(library: LibController, n_threads: int) -> None:
 
 
 def _forget_other_threads() -> None:
-    """In a child process there is only the thread that forked. What is to be given back stays as it is."""
+    """Reset the lock and the callers in a forked child, which has only the forking thread."""
     global _lock
     _lock = threading.Lock()
     _inside.clear()

@@ -1,4 +1,4 @@
-"""The names of the scalings of a view, in words: without numpy, so that ``--help`` can list them at once."""
+"""Names and descriptions of the scalings of a view; does not import numpy, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ SCALINGS: dict[str, str] = {
     "standardized": "subtract the mean of each column, divide by its deviation; sparse views: only divide",
     "row-standardized": "subtract from each sample the mean of its own features, divide by their deviation",
 }
-"""What each scaling does, in one line, by its name."""
+"""One-line description of each scaling, by its name."""

@@ -31,7 +31,7 @@ def datasets(as_json: AsJson = False) -> None:
 def list_all(folder: Path) -> list[Json]:
     """Return all datasets as plain values: those that need no file first."""
     from manyview.datasets import list_datasets, load_digits_views
-    from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST
+    from manyview.datasets.digits import HOW_TO_GET_MNIST, MNIST
 
     digits = load_digits_views()
     bundled = {

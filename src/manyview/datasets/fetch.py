@@ -1,28 +1,34 @@
-"""Named datasets: where the file is looked for, how it is checked, what its views are called."""
+"""Named datasets: finding the file, downloading it, comparing its checksum, naming its views."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 from dataclasses import replace
 from difflib import get_close_matches
+from hashlib import file_digest
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from manyview.datasets._download import check_scheme, download, sha256_of
-from manyview.datasets._registry import DATASETS
-from manyview.datasets.info import DatasetInfo
+from manyview._utils.files import whole_file
+from manyview.datasets.catalogue import DATASETS, DatasetInfo
 from manyview.exceptions import DatasetError, warn_user
 from manyview.io import read_views
 from manyview.views import Views
 
+_SCHEMES = ("https", "http", "file")
+_CHUNK_BYTES = 2**20
+
 
 def list_datasets() -> tuple[DatasetInfo, ...]:
-    """Return what is known about each named dataset, the six of the TBGL paper first.
+    """Return the facts about each named dataset, the six of the TBGL paper first.
 
     Returns
     -------
     tuple of DatasetInfo
-        Size, views, file, origin, checksum. That a dataset is listed does not mean that its file is at hand.
+        Size, views, file, origin, checksum. The file of a listed dataset need not exist on this machine.
 
     Examples
     --------
@@ -34,7 +40,7 @@ def list_datasets() -> tuple[DatasetInfo, ...]:
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """Return what is known about one dataset.
+    """Return the facts about one dataset.
 
     Parameters
     ----------
@@ -56,12 +62,12 @@ def dataset_info(name: str) -> DatasetInfo:
 
 
 def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder in which files of datasets are looked for and put.
+    """Return the folder of the dataset files, where downloads are stored.
 
     Parameters
     ----------
     data_home : path, optional
-        A folder that goes before all others.
+        A folder that takes precedence over all others.
 
     Returns
     -------
@@ -89,8 +95,8 @@ def fetch_dataset(
 ) -> Views:
     """Read a benchmark dataset by name.
 
-    The file is looked for in :func:`data_folder`. If it is not there and an address is known or given, it is
-    downloaded, its checksum is compared, and only then it is put in place.
+    The file is expected in :func:`data_folder`. If it does not exist and an address is known or given, it is downloaded
+    there. It gets its name only after its checksum was compared, so that an incomplete or wrong file never appears.
 
     Parameters
     ----------
@@ -99,40 +105,39 @@ def fetch_dataset(
     data_home : path, optional
         Folder of the files; see :func:`data_folder` for the default.
     download_if_missing : bool, default=True
-        Whether to download a file that is not there.
+        Whether to download a file that does not exist.
     url : str, optional
-        Where to download from (``https://``, ``http://`` or ``file://``). Most of these files have no fixed
-        address, so this is how to get one from wherever you found it. Not used when the file is there
-        already.
+        Where to download from (``https://``, ``http://`` or ``file://``). Most of these files have no fixed address, so
+        pass the one where you found the file. Ignored if the file already exists.
     sha256 : str, optional
-        Checksum that the file must have, instead of the one in the registry. Needed for downloading a dataset
-        whose checksum is not known.
+        Checksum that the file must have, instead of the known one. Needed for downloading a dataset whose checksum is
+        not known.
     verify : bool, default=True
-        Whether checksum and size must be right. ``False`` reads whatever the file holds.
+        Whether to check checksum and size. ``False`` reads the file as it is.
     timeout : float, default=30.0
-        Seconds to wait for a silent server.
+        Seconds to wait for an answer of the server.
 
     Returns
     -------
     Views
         In the order of the file, which for most of these is sorted by class: shuffle
-        (:meth:`~manyview.Views.shuffled`) before measuring any method that looks at the order.
+        (:meth:`~manyview.Views.shuffled`) before scoring a method that depends on the order.
 
     Raises
     ------
     DatasetError
-        If the file is not to be had, or is not the right one. The text says where the file was looked for,
-        where it comes from, and what to do.
+        If the file does not exist and cannot be downloaded, or is the wrong one. The message names the expected path,
+        the origin of the data, and what to do.
     """
     info = dataset_info(name)
     path = data_folder(data_home) / info.file_name
     expected = _checksum(sha256) or info.sha256
     if not verify:
         expected = None
-    if url is not None:
-        check_scheme(url)
+    if url is not None and urlsplit(url).scheme.lower() not in _SCHEMES:
+        raise ValueError(f"url: expected an address that begins with {', '.join(_SCHEMES)}, got {url!r}.")
     if path.is_file():
-        if expected is not None and (found := sha256_of(path)) != expected:
+        if expected is not None and (found := _sha256(path)) != expected:
             raise DatasetError(
                 f"{info.name}: {path} has SHA-256 {found}, expected {expected}; it is damaged or another "
                 "edition. Remove it, or pass verify=False to read it as it is."
@@ -153,22 +158,54 @@ def _get(
     timeout: float,
 ) -> None:
     if not allowed:
-        raise DatasetError(f"{info.name}: {path} is not there, and download_if_missing is False. {_help(info, path)}")
+        raise DatasetError(f"{info.name}: {path} does not exist, and download_if_missing is False. {_help(info, path)}")
     if url is None:
-        raise DatasetError(f"{info.name}: {path} is not there, and no fixed address is known. {_help(info, path)}")
+        raise DatasetError(f"{info.name}: {path} does not exist, and no fixed address is known. {_help(info, path)}")
     if expected is None and verify:
         raise DatasetError(
             f"{info.name}: no checksum is known, so a download could not be checked. Pass sha256= with the "
             f"checksum of the file at {url}, or verify=False to take it unchecked."
         )
     try:
-        download(url, path, sha256=expected, timeout=timeout)
+        _download(url, path, expected, timeout)
     except DatasetError as error:
         raise DatasetError(f"{info.name}: {error} {_help(info, path)}") from error
 
 
+def _download(url: str, target: Path, sha256: str | None, timeout: float) -> None:
+    """Store the file at ``url`` as ``target``, complete and with this checksum, or raise a DatasetError."""
+    from pooch import HTTPDownloader  # slow to import, and most files are in the cache
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatasetError(f"cannot make the folder {target.parent}: {error}") from error
+    try:
+        # Not pooch.retrieve: its files can be read by their owner only, and it logs advice about its own arguments.
+        with whole_file(target) as file:
+            if urlsplit(url).scheme.lower() == "file":
+                with open(url2pathname(urlsplit(url).path), "rb") as source:
+                    shutil.copyfileobj(source, file, _CHUNK_BYTES)
+            else:
+                # Follows redirections to http and https only. Fewer bytes than announced are an error with urllib3 2 or
+                # later; before, only the checksum reveals them.
+                HTTPDownloader(timeout=timeout, chunk_size=_CHUNK_BYTES)(url, file, None)
+            file.flush()
+            if sha256 is not None and (found := _sha256(Path(file.name))) != sha256:
+                raise DatasetError(f"{url} has SHA-256 {found}, expected {sha256}, so it was not kept.")
+    except DatasetError:
+        raise
+    except (OSError, ValueError) as error:  # errors of requests are OSErrors
+        raise DatasetError(f"{url} could not be downloaded to {target.parent}: {error}") from error
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
 def _help(info: DatasetInfo, path: Path) -> str:
-    """Where the file comes from and what to put where."""
+    """Return where the file comes from, and where to put it."""
     checksum = f"SHA-256 {info.sha256}" if info.sha256 else "its checksum is not known to us"
     address = "url=" if info.sha256 else "url= and sha256="
     return (
@@ -178,7 +215,7 @@ def _help(info: DatasetInfo, path: Path) -> str:
 
 
 def _as_described(views: Views, info: DatasetInfo, path: Path, verify: bool) -> Views:
-    """Name the views by the registry, if the file holds what the registry says."""
+    """Name the views if the file holds what the catalogue says."""
     if verify and (views.n_samples, views.n_views) != (info.n_samples, len(info.views)):
         raise DatasetError(
             f"{info.name}: expected {info.n_samples} samples in {len(info.views)} views, "

@@ -1,4 +1,4 @@
-"""Generated multi-view data with a known answer, and with views that know nothing of it."""
+"""Generated multi-view data with known clusters, views of pure noise, and views removed from samples."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from sklearn.utils import check_random_state
 
-from manyview.datasets._rounding import rounded
-from manyview.views import Views
+from manyview.views import Views, check_views
 
 Shape = Callable[[np.ndarray, int, np.random.RandomState], np.ndarray]
-"""From the cluster of each sample, the number of clusters and a random state to the samples' true
-positions."""
+"""Maps the cluster of each sample, the number of clusters and a random state to the true positions of the samples."""
+
+_DECIMALS = 8  # processors differ in later ones
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Round values so that computed data have the same bits on every machine.
+
+    Methods whose random draws depend on the content of the samples would otherwise draw differently.
+    """
+    return np.round(values, _DECIMALS)
 
 
 def make_multiview(
@@ -27,12 +35,11 @@ def make_multiview(
     sizes: Sequence[float] | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Views:
-    """Generate samples in clusters, seen in several ways.
+    """Generate samples in clusters, described by several views.
 
-    Every sample has one true position. Each informative view turns these positions into a space of its own by
-    a random rotation (for blobs with more clusters than features: a random projection) and adds noise of its
-    own. A noise view is drawn without regard to the clusters, on the scale of the informative ones. Rows are
-    shuffled.
+    Every sample has one true position. Each informative view maps these positions by a random rotation (for blobs with
+    more clusters than features: a random projection) and adds independent noise. A noise view is drawn independently of
+    the clusters, on the scale of the informative ones. Rows are shuffled.
 
     Parameters
     ----------
@@ -55,7 +62,7 @@ def make_multiview(
     sizes : sequence of float, optional
         Proportions of the cluster sizes, for example ``[8, 1, 1]``. Default: equal.
     random_state : int, RandomState or None
-        Pass an int for the same data every time, on every machine: values are rounded to eight decimals.
+        Pass an int for reproducible data, identical on every machine: values are rounded to eight decimals.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def make_multiview(
     labels = random.permutation(np.repeat(np.arange(n_clusters), counts))
     positions = SHAPES[shape](labels, n_clusters, random)
     variance = positions.var(axis=0).sum()
-    arrays = [_seen(positions, width, noise, random) for width in widths[:n_views]]
+    arrays = [_observed(positions, width, noise, random) for width in widths[:n_views]]
     arrays += [
         random.normal(0.0, np.sqrt(variance / width + noise**2), (n_samples, width)) for width in widths[n_views:]
     ]
@@ -117,14 +124,14 @@ def _moons(labels: np.ndarray, n_clusters: int, random: np.random.RandomState) -
 
 
 SHAPES: dict[str, Shape] = {"blobs": _blobs, "rings": _rings, "moons": _moons}
-"""What the clusters can look like."""
+"""Functions that draw the true positions, by the name of the shape."""
 
 
-def _seen(positions: np.ndarray, width: int, noise: float, random: np.random.RandomState) -> np.ndarray:
-    """One view: the positions through a random map, with noise."""
+def _observed(positions: np.ndarray, width: int, noise: float, random: np.random.RandomState) -> np.ndarray:
+    """Return one view: the positions under a random linear map, with noise."""
     latent = positions.shape[1]
     directions, _ = np.linalg.qr(random.normal(size=(max(latent, width), min(latent, width))))
-    # an isometry where there is room; else a projection, scaled to keep squared distances on average
+    # an isometry if the view is wide enough; else a projection, scaled to keep squared distances on average
     map_ = directions.T if width >= latent else directions * np.sqrt(latent / width)
     return positions @ map_ + random.normal(0.0, noise, (len(positions), width))
 
@@ -141,7 +148,7 @@ def _widths(n_features: int | Sequence[int], n_views: int, n_noise_views: int, l
 
 
 def _cluster_sizes(n_samples: int, n_clusters: int, sizes: Sequence[float] | None) -> np.ndarray:
-    """Whole numbers in these proportions that add up to n_samples, each at least 1."""
+    """Return integers in these proportions that add up to n_samples, each at least 1."""
     shares = np.ones(n_clusters) if sizes is None else np.asarray(sizes, dtype=np.float64)
     if shares.shape != (n_clusters,) or not (np.isfinite(shares) & (shares > 0)).all():
         raise ValueError(f"sizes: expected {n_clusters} positive numbers, one per cluster, got {sizes!r}.")
@@ -149,7 +156,78 @@ def _cluster_sizes(n_samples: int, n_clusters: int, sizes: Sequence[float] | Non
     counts = np.floor(exact).astype(int)
     largest_rests = np.argsort(counts - exact, kind="stable")[: n_samples - counts.sum()]
     counts[largest_rests] += 1
-    while (counts == 0).any():  # a tiny share still gets a sample, from the largest cluster
+    while (counts == 0).any():  # a cluster with a tiny share still gets one sample, taken from the largest cluster
         counts[counts.argmin()] += 1
         counts[counts.argmax()] -= 1
     return counts
+
+
+Pattern = Callable[[int, int, np.random.RandomState], np.ndarray]
+"""Maps the number of samples, the number to pick and a random state to the indices of the picked samples."""
+
+
+def drop_views(
+    views: Views,
+    rate: float,
+    *,
+    pattern: str = "random",
+    random_state: int | np.random.RandomState | None = None,
+) -> Views:
+    """Remove views of samples, to test methods on missing views.
+
+    Each view loses the same share of the samples. A sample that has lost all of its views gets one of them back, drawn
+    at random, so at high rates less is missing than requested: ``1 - present.mean()`` is the actual share.
+
+    Parameters
+    ----------
+    views : Views, or sequence or mapping of arrays
+        Complete, or with missing views already; these stay missing.
+    rate : float
+        The share of the samples that each view loses, from 0 to 1.
+    pattern : {"random", "blocks"}, default="random"
+        Which samples a view loses. ``"random"``: drawn independently for each view. ``"blocks"``: consecutive rows,
+        starting at a row drawn for each view and continuing with row 0 after the last. Shuffle the rows first unless
+        their order is meaningful.
+    random_state : int, RandomState or None
+        Pass an int for reproducible results.
+
+    Returns
+    -------
+    Views
+        With the mask in ``present``, or None there if nothing is missing. Missing rows are zero.
+
+    Examples
+    --------
+    >>> from manyview.datasets import drop_views, make_multiview
+    >>> views = make_multiview(100, n_views=2, random_state=0)
+    >>> drop_views(views, 0.3, random_state=0)
+    Views(100 samples; view0: 10, view1: 10; 3 classes; 26% missing)
+    """
+    if pattern not in PATTERNS:
+        raise ValueError(f"pattern: expected one of {', '.join(map(repr, PATTERNS))}, got {pattern!r}.")
+    if not 0 <= rate <= 1:  # also true of NaN
+        raise ValueError(f"rate: expected a share from 0 to 1, got {rate}.")
+    checked = check_views(views)
+    n_samples, n_views = checked.n_samples, checked.n_views
+    before = np.ones((n_samples, n_views), dtype=bool) if checked.present is None else checked.present
+
+    random = check_random_state(random_state)
+    present = before.copy()
+    for v in range(n_views):
+        present[PATTERNS[pattern](n_samples, round(rate * n_samples), random), v] = False
+    for sample in np.flatnonzero(~present.any(axis=1)):
+        present[sample, random.choice(np.flatnonzero(before[sample]))] = True
+
+    return check_views(checked, present=present)
+
+
+def _random(n_samples: int, n_picked: int, random: np.random.RandomState) -> np.ndarray:
+    return random.choice(n_samples, n_picked, replace=False)
+
+
+def _blocks(n_samples: int, n_picked: int, random: np.random.RandomState) -> np.ndarray:
+    return (random.randint(n_samples) + np.arange(n_picked)) % n_samples
+
+
+PATTERNS: dict[str, Pattern] = {"random": _random, "blocks": _blocks}
+"""Functions that pick the samples that lose a view, by the name of the pattern."""

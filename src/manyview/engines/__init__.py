@@ -1,4 +1,4 @@
-"""Running row-wise work: map over row blocks, sum small results."""
+"""Execution of row-wise work: map over row blocks, sum small results."""
 
 from manyview.engines.dask import DaskRows
 from manyview.engines.local import LocalRows, RowThreads

@@ -1,4 +1,4 @@
-"""Arrays as blocks of rows for Dask workers."""
+"""Conversion of arrays to blocks of rows for Dask workers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def to_dask(array: Any, block_rows: int = BLOCK_ROWS) -> da.Array:
-    """A Dask array of row chunks, each with all columns.
+    """Return a Dask array of row chunks, each with all columns.
 
-    Rows of a memory-mapped file are read by the workers, which must be able to open it under the same name. Rows in
-    memory travel with the task graph, and the scheduler keeps them, so that a lost chunk can be made again.
+    Rows of a memory-mapped file are read by the workers, which must be able to open it under the same path. Rows in
+    memory are sent with the task graph and kept by the scheduler, so that a lost chunk can be restored.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ def to_dask(array: Any, block_rows: int = BLOCK_ROWS) -> da.Array:
     da = require("dask.array", extra="dask", purpose="Blocks for Dask workers")
     name, further = f"rows-{uuid4().hex}", (0,) * (len(array.shape) - 1)
     bounds = [(start, min(start + block_rows, array.shape[0])) for start in range(0, array.shape[0], block_rows)]
-    place = _place_in_file(array)
-    if place is not None:
-        read = packed(partial(_read_rows, *place))
+    location = _location_in_file(array)
+    if location is not None:
+        read = packed(partial(_read_rows, *location))
         chunks: list[Any] = [(call, read, *rows) for rows in bounds]
     else:
         table = array.tocsr() if sp.issparse(array) else np.asarray(array)
         chunks = [table[start:stop] for start, stop in bounds]
     graph = {(name, i, *further): chunk for i, chunk in enumerate(chunks)}
     sizes = (tuple(stop - start for start, stop in bounds), *((size,) for size in array.shape[1:]))
-    return da.Array(graph, name, sizes, meta=None if place else table[:0], dtype=array.dtype)
+    return da.Array(graph, name, sizes, meta=None if location else table[:0], dtype=array.dtype)
 
 
 def row_blocks(
@@ -63,9 +63,9 @@ def row_blocks(
     block_rows: int | None,
     names: Sequence[str],
 ) -> tuple[HighLevelGraph, list[tuple[str, int]], list[int]]:
-    """Tasks that make blocks of the same rows of several Dask arrays, their keys, and the numbers of rows.
+    """Return tasks that make blocks of the same rows of several Dask arrays, their keys, and the numbers of rows.
 
-    Rows are cut as in the first array if ``block_rows`` does not tell.
+    By default, blocks are those of the first array.
     """
     dask = require("dask", extra="dask", purpose="Blocks for Dask workers")
     spec = require("dask.task_spec", extra="dask", purpose="Blocks for Dask workers")
@@ -83,7 +83,7 @@ def row_blocks(
     lengths = [int(length) for length in cut[0].chunks[0]]
     starts = np.cumsum([0, *lengths]).tolist()
     chunks = zip(*(array.to_delayed(optimize_graph=False).ravel() for array in cut), strict=True)
-    # The function goes with every task: as a task of its own it would travel, unpacked, between the workers.
+    # The function is part of every task: as a separate task it would be sent, unpacked, between the workers.
     name, make = f"block-{uuid4().hex}", packed(make_block)
     keys = [(name, i) for i in range(len(lengths))]
     tasks = {
@@ -94,13 +94,13 @@ def row_blocks(
 
 
 def packed(function: Callable[..., Any]) -> tuple[Callable[..., Any], bytes]:
-    """A task that yields the function on a worker; the scheduler need not import what the function needs."""
+    """Return a task that unpickles the function on a worker, so that the scheduler need not import its modules."""
     return loads, require("cloudpickle", extra="dask", purpose="Work on Dask workers").dumps(function)
 
 
-def _place_in_file(array: Any) -> tuple[str, np.dtype, int, tuple[int, ...]] | None:
-    """File, type, offset and shape of a memory-mapped array; None if its rows do not lie there one after another."""
-    # A slice of a mapped array still has the offset of the whole: only the addresses tell where it begins.
+def _location_in_file(array: Any) -> tuple[str, np.dtype, int, tuple[int, ...]] | None:
+    """Return file, type, offset and shape of a memory-mapped array; None if its rows are not contiguous in the file."""
+    # A slice of a mapped array has the offset of the whole array, so its start follows from the addresses.
     mapped = getattr(array, "_mmap", None)
     name = getattr(array, "filename", None)
     if mapped is None or name is None or array.mode == "c" or not array.flags.c_contiguous:
@@ -116,6 +116,6 @@ def _read_rows(filename: str, dtype: np.dtype, offset: int, shape: tuple[int, ..
         return np.array(np.memmap(filename, dtype, "r", offset, shape)[start:stop])
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"{filename}: a Dask worker cannot find this file. Put it where all workers see it under the same name, "
-            "or give the samples as a Dask array."
+            f"{filename}: a Dask worker cannot find this file. Put it where all workers see it under the same path, "
+            "or pass the samples as a Dask array."
         ) from error

@@ -1,4 +1,4 @@
-"""Waiting for Dask workers without hanging: what can go wrong is named, within a bounded time."""
+"""Waiting for Dask workers without hanging: failures raise errors that name them, within a bounded time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from manyview.exceptions import EngineError
 
-# Seconds between two looks at the state of the cluster. Most rounds are over before the first.
+# Seconds between two checks of the state of the cluster. Most rounds finish before the first.
 _POLL = 1.0
 
 _SMALLER = (
@@ -21,22 +21,22 @@ _SMALLER = (
 
 
 def collect(client: Any, futures: Sequence[Any], patience: float, stop: threading.Event | None = None) -> list:
-    """Results of the futures, in their order.
+    """Return the results of the futures, in their order.
 
     Parameters
     ----------
     client : distributed.Client
     futures : sequence of distributed.Future
-        Released in the end, also if the wait is interrupted: nobody works on them any more.
+        Released at the end, also if the wait is interrupted, so that no worker continues on them.
     patience : float
-        Seconds that the cluster may be in a state in which nothing can get done.
+        Seconds that the cluster may stay in a state without progress.
     stop : threading.Event, optional
-        Gives the wait up when it is set.
+        Ends the wait when it is set.
 
     Raises
     ------
     EngineError
-        If the results will not come. Errors of the functions that were called are raised as they are.
+        If the results cannot be computed. Errors of the called functions are raised unchanged.
     """
     check_connected(client)
     waiting = _in_loop(client, lambda: client.gather(futures, asynchronous=True))
@@ -46,7 +46,7 @@ def collect(client: Any, futures: Sequence[Any], patience: float, stop: threadin
     except EngineError:
         raise
     except (Exception, concurrent.futures.CancelledError) as error:
-        raise _named(client, futures, error) from error
+        raise _explained(client, futures, error) from error
     finally:
         waiting.cancel()
         for future in futures:
@@ -54,7 +54,7 @@ def collect(client: Any, futures: Sequence[Any], patience: float, stop: threadin
 
 
 def check_connected(client: Any) -> None:
-    """Raise an error if the client has no scheduler any more."""
+    """Raise an error if the client has lost its scheduler."""
     if client.status != "running":
         raise EngineError(
             f"The Dask client is not connected to its scheduler any more (status: {client.status}). What the workers "
@@ -63,14 +63,14 @@ def check_connected(client: Any) -> None:
 
 
 def workers(client: Any, timeout: float) -> dict[str, dict[str, Any]]:
-    """What the scheduler knows of each worker, if it says so in time."""
+    """Return the scheduler's description of each worker; raise an error if it does not answer in time."""
     check_connected(client)
     asked = _in_loop(client, lambda: client.scheduler.identity(n_workers=-1))
     try:
         return asked.result(timeout)["workers"]
     except (TimeoutError, OSError) as error:
         raise EngineError(
-            f"The Dask scheduler does not answer ({str(error) or 'no word from it'}). Check that it runs and that the "
+            f"The Dask scheduler does not answer ({str(error) or 'no answer'}). Check that it runs and that the "
             "network to it is up, then fit again."
         ) from error
     finally:
@@ -91,8 +91,8 @@ def _watch(
     patience: float,
     stop: threading.Event | None,
 ) -> None:
-    """Return when the wait is over; raise when nothing got done for too long, and there is a reason for it."""
-    n_done, moving = 0, time.monotonic()
+    """Return when the wait is over; raise an error if nothing was computed for too long and the reason is known."""
+    n_done, last_progress = 0, time.monotonic()
     while not concurrent.futures.wait([waiting], timeout=_POLL).done:
         if stop is not None and stop.is_set():
             raise EngineError("Given up, because another task has failed.")
@@ -100,13 +100,13 @@ def _watch(
         trouble, before = _trouble(client), n_done
         n_done = sum(future.done() for future in futures)
         if trouble is None or n_done > before:
-            moving = time.monotonic()
-        elif time.monotonic() - moving > patience:
+            last_progress = time.monotonic()
+        elif time.monotonic() - last_progress > patience:
             raise EngineError(f"Nothing got done for {patience:g} seconds. {trouble}")
 
 
 def _trouble(client: Any) -> str | None:
-    """Why work may stand still, or None."""
+    """Return why the cluster may make no progress, or None."""
     try:
         found = workers(client, timeout=_POLL)
     except EngineError as error:
@@ -115,14 +115,14 @@ def _trouble(client: Any) -> str | None:
         return "The Dask cluster has no workers. Start some (cluster.scale(2), or dask worker), then fit again."
     paused = sum(worker["status"] == "paused" for worker in found.values())
     if paused:
-        return f"{paused} of {len(found)} Dask workers are paused, as their memory is full. {_SMALLER}."
+        return f"{paused} of {len(found)} Dask workers are paused because their memory is full. {_SMALLER}."
     if not any(worker["status"] == "running" for worker in found.values()):
-        return f"None of the {len(found)} Dask workers takes work. Start others, then fit again."
+        return f"None of the {len(found)} Dask workers accepts work. Start others, then fit again."
     return None
 
 
-def _named(client: Any, futures: Sequence[Any], error: BaseException) -> BaseException:
-    """The error to raise: of a function as it is, of the cluster with what it means."""
+def _explained(client: Any, futures: Sequence[Any], error: BaseException) -> BaseException:
+    """Return the error to raise: that of a function unchanged, that of the cluster with an explanation."""
     from distributed.scheduler import KilledWorker
 
     if isinstance(error, KilledWorker):

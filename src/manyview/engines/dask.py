@@ -1,7 +1,7 @@
 """Row blocks on the workers of a Dask cluster.
 
-Blocks are tasks that the scheduler knows, and so is all that is done to them. A block that is lost with its worker is
-computed again on another, with all that was kept with it, and the result is the same.
+Blocks are tasks of the scheduler, and so is everything computed from them. A block that is lost with its worker is
+computed again on another, including what was stored in it, with the same result.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ __all__ = ["DaskRows", "Traffic", "to_dask", "transferred_bytes"]
 Result = TypeVar("Result")
 Key = tuple[str, int]
 
-# What GNU's malloc.h calls M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+# M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of GNU's malloc.h.
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-# So many results are combined by one task.
-_FAN_IN = 8
-# Bytes that the arguments of one round may take when they travel with each task; more are sent once, so that what
-# travels does not grow with the number of blocks.
+_FAN_IN = 8  # results that one task combines
+# Bytes of the arguments of one round that are sent with each task. More are sent once, so that the traffic does not
+# grow with the number of blocks.
 _WITH_TASKS = 2**16
 
 
 @dataclass
 class Traffic:
-    """What went through the client: rounds, and bytes of arguments sent and of results received."""
+    """Traffic of the client: rounds, bytes of arguments sent and of results received."""
 
     rounds: int = 0
     sent: int = 0
@@ -55,7 +54,7 @@ class Traffic:
 class DaskRows:
     """Rows in the memory of Dask workers; see :class:`manyview.engines.rows.Rows`.
 
-    What a block keeps stays with its worker. Results of :meth:`reduce` and :meth:`sum` are combined on the workers,
+    The content of a block stays on its worker. Results of :meth:`reduce` and :meth:`sum` are combined on the workers,
     first those of one worker. Linear algebra uses one thread per task.
 
     :meth:`keep`, :meth:`extend` and :meth:`drop` do not wait: an error in them is raised by the next call that
@@ -65,11 +64,11 @@ class DaskRows:
     ----------
     client : distributed.Client
     blocks : sequence of distributed.Future or Delayed
-        What the rows hold, one dict of arrays per block.
+        The data of the rows, one dict of arrays per block.
     lengths : sequence of int
         Number of rows in each block.
     patience : float
-        Seconds that nothing gets done, with a reason such as that there are no workers, before an error is raised.
+        Seconds without progress, for a known reason such as missing workers, before an error is raised.
 
     Attributes
     ----------
@@ -91,7 +90,7 @@ class DaskRows:
     ) -> None:
         require("distributed", extra="dask", purpose="Work on Dask workers")
         if client.asynchronous:
-            raise ValueError("client: expected a Client that waits, got one with asynchronous=True.")
+            raise ValueError("client: expected a synchronous Client, got one with asynchronous=True.")
         check_connected(client)
         self.n_rows = sum(lengths)
         self.traffic = Traffic()
@@ -99,7 +98,7 @@ class DaskRows:
         self._blocks: list[Future] = client.compute(list(blocks))
         self._lengths = list(lengths)
         self._patience = patience
-        # The worker that each block was seen on. Results do not depend on it: it tells where work should go, if it can.
+        # The worker that held each block. Results do not depend on it: it is the preferred worker for the next task.
         self._homes: list[str] = []
         self._wanted: dict[Key, str] = {}
         self._lock = threading.Lock()
@@ -116,19 +115,19 @@ class DaskRows:
         names: Sequence[str] | None = None,
         patience: float = 60.0,
     ) -> DaskRows:
-        """Blocks of the same rows of several Dask arrays.
+        """Make blocks of the same rows of several Dask arrays.
 
         Parameters
         ----------
         client : distributed.Client
         arrays : sequence of dask.array.Array
-            All with the same number of rows. Other arrays become such by :func:`manyview.engines.dask.to_dask`.
+            All with the same number of rows. :func:`manyview.engines.dask.to_dask` converts other arrays.
         make_block : callable
             ``make_block(chunks, first_row)`` returns the dict of a block, where the chunks are those of the arrays.
         block_rows : int, optional
             Rows per block; default: as in the chunks of the first array.
         names : sequence of str, optional
-            What errors call the arrays.
+            Names of the arrays in errors.
         patience : float
             As in the class.
         """
@@ -138,13 +137,13 @@ class DaskRows:
         return cls(client, client.get(graph, keys, sync=False), lengths, patience)
 
     def map(self, function: Callable[..., Result], *small: Any) -> list[Result]:
-        """``function(block, *small)`` for every block."""
+        """Return ``function(block, *small)`` for every block."""
         return self._collect(self._submit(*self._calls(self._held(), function, small)))
 
     def reduce(
         self, function: Callable[..., Result], combine: Callable[[Result, Result], Result], *small: Any
     ) -> Result:
-        """Combine what the function returns for the blocks: first on each worker, then those of all workers."""
+        """Combine the results of the function for the blocks: first on each worker, then over all workers."""
         graph, keys = self._calls(self._held(), function, small)
         combined = packed(partial(_call, partial(reduce, combine), ()))
 
@@ -155,7 +154,7 @@ class DaskRows:
                 graph.update({key: (call, combined, group) for key, group in zip(keys, groups, strict=True)})
             return keys[0]
 
-        last = tree([tree([keys[i] for i in places]) for places in self._neighbours()])
+        last = tree([tree([keys[i] for i in group]) for group in self._blocks_by_worker()])
         return self._collect(self._submit(graph, [last]))[0]
 
     def sum(self, function: Callable[..., np.ndarray], *small: Any) -> np.ndarray:
@@ -163,23 +162,23 @@ class DaskRows:
         return self.reduce(function, add, *small)
 
     def keep(self, name: str, function: Callable[..., np.ndarray], *small: Any) -> None:
-        """Store under ``name``, in each block, what the function returns for it."""
+        """Store the result of the function for each block in that block, under ``name``."""
         self._replace(partial(_with, function, name), small)
 
     def extend(self, function: Callable[..., Mapping[str, np.ndarray]], *small: Any) -> None:
-        """Store in each block all that the function returns for it, by name."""
+        """Store the results of the function for each block in that block, by name."""
         self._replace(partial(_with_all, function), small)
 
     def drop(self, name: str) -> None:
-        """Forget what was kept under ``name``."""
+        """Remove what is stored under ``name``."""
         self._replace(_without, (name,))
 
     def gather(self, name: str) -> np.ndarray:
-        """What was kept under ``name``, for all rows, in the memory of the client."""
+        """Return what is stored under ``name``, for all rows, in the memory of the client."""
         return np.concatenate(self.map(itemgetter(name)))
 
     def array(self, name: str) -> da.Array:
-        """What was kept under ``name``, as a Dask array whose chunks stay with the workers."""
+        """Return what is stored under ``name`` as a Dask array whose chunks stay on the workers."""
         dask_array = require("dask.array", extra="dask", purpose="A Dask array")
         columns = self._submit(*self._calls(self._held(), itemgetter(name), ()))
         (like,) = self._collect(self._submit(*self._calls(columns[:1], itemgetter(slice(0)), ())))
@@ -190,7 +189,7 @@ class DaskRows:
         return dask_array.concatenate(parts)
 
     def run(self, tasks: Iterable[Callable[[], Result]]) -> list[Result]:
-        """Call independent tasks in threads of the client: with several at a time, no worker waits for it."""
+        """Call independent tasks in threads of the client, several at a time, so that no worker waits for it."""
         tasks, stop = list(tasks), threading.Event()
         n_threads = 1 + sum(worker["nthreads"] for worker in workers(self._client, self._patience).values())
         with ThreadPoolExecutor(max(1, min(n_threads, len(tasks)))) as pool:
@@ -204,11 +203,11 @@ class DaskRows:
                 raise
 
     def close(self) -> None:
-        """Forget the blocks; the workers free their memory."""
+        """Release the blocks; the workers free their memory."""
         self._blocks = []
 
-    def _neighbours(self) -> list[list[int]]:
-        """Places of the blocks that one worker holds, so that only one result per worker travels when they combine."""
+    def _blocks_by_worker(self) -> list[list[int]]:
+        """Return the indices of the blocks of each worker, so that only one combined result per worker is sent."""
         with self._lock:
             if not self._homes:
                 collect(self._client, self._submit(*self._calls(self._held(), _nothing, ())), self._patience)
@@ -222,37 +221,37 @@ class DaskRows:
 
     def _held(self) -> list[Future]:
         if not self._blocks:
-            raise EngineError("These rows were closed, and hold nothing any more.")
+            raise EngineError("These rows were closed and hold no data.")
         return self._blocks
 
     def _replace(self, function: Callable[..., Mapping[str, Any]], small: tuple[Any, ...]) -> None:
-        """Put what the function returns for a block in its place."""
-        with self._lock:  # else one of two threads would build on a block that the other replaces
+        """Replace each block by the result of the function for it."""
+        with self._lock:  # otherwise a thread could use a block that another thread replaces
             self._blocks = self._submit(*self._calls(self._held(), function, small))
 
     def _calls(
         self, blocks: Sequence[Future], function: Callable[..., Any], small: tuple[Any, ...]
     ) -> tuple[dict[Key, Any], list[Key]]:
-        """The tasks of ``function(block, *small)`` for some blocks, and their keys."""
+        """Return the tasks of ``function(block, *small)`` for some blocks, and their keys."""
         keys = _new_keys(_label(function), len(blocks))
         graph: dict[Key, Any] = {}
-        there: tuple = packed(partial(_call, function, small))
-        load, content = there
+        load, content = packed(partial(_call, function, small))
+        source: Any = content
         sent = len(content) * len(blocks)
         if sent > _WITH_TASKS:
-            # A task and not scattered data, which would be gone for good with the workers that hold it.
+            # A task and not scattered data, which could not be restored after the loss of its workers.
             sent = len(content)
             (shared,) = _new_keys("arguments", 1)
-            graph[shared], there = (bytes, content), (load, shared)
+            graph[shared], source = (bytes, content), shared
         with self._counting:
             self.traffic.rounds += 1
             self.traffic.sent += sent
             self._wanted |= dict(zip(keys, self._homes, strict=False))
-        return graph | {key: (call, there, block) for key, block in zip(keys, blocks, strict=True)}, keys
+        return graph | {key: (call, (load, source), block) for key, block in zip(keys, blocks, strict=True)}, keys
 
     def _submit(self, graph: dict[Key, Any], keys: list[Key]) -> list[Future]:
         check_connected(self._client)
-        # Else the scheduler may send a block to where the arguments are, which are small.
+        # Otherwise the scheduler may send a block to the worker that holds the arguments, which are small.
         with self._counting:
             homes = {key: [home] if (home := self._wanted.pop(key, "")) else [] for key in graph}
         with require("dask", extra="dask", purpose="Work on Dask workers").annotate(
@@ -270,7 +269,7 @@ class DaskRows:
 
 
 def transferred_bytes(client: Client) -> int:
-    """Bytes that the workers have sent since they started, to one another and to clients.
+    """Return the bytes that the workers have sent since they started, to one another and to clients.
 
     Parameters
     ----------
@@ -289,7 +288,7 @@ def _new_keys(label: str, n: int) -> list[Key]:
 
 
 def _label(function: Callable[..., Any]) -> str:
-    """What the scheduler calls the task, and keeps account of its duration by: the function within a partial."""
+    """Return the name of the innermost function of a partial; the scheduler estimates durations by this name."""
     while isinstance(function, partial):
         function = function.args[0] if function.func in (_with, _with_all) else function.func
     return getattr(function, "__name__", type(function).__name__).strip("<>_")
@@ -303,10 +302,10 @@ def _call(function: Callable[..., Any], small: tuple[Any, ...], block: Any) -> A
 
 @cache
 def _reuse_memory() -> None:
-    """Let this process keep some freed memory for its next arrays, where the C library is GNU's.
+    """Let this process keep up to 128 MB of freed memory for its next arrays, where the C library is GNU's.
 
-    Dask starts its workers with a setting that gives every array of more than 128 kB back to the system as soon as it
-    is freed. Each new one is then cleared page by page, and tasks take twice as long. What is kept is at most 128 MB.
+    Dask starts its workers with a setting that returns every array of more than 128 kB to the system as soon as it is
+    freed. Each new array is then cleared page by page, and tasks take twice as long.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -317,7 +316,7 @@ def _reuse_memory() -> None:
 
 
 def _nothing(block: Any) -> None:
-    """Tells that the block is there."""
+    """Return nothing; the task completes when the block exists."""
 
 
 def _with(function: Callable[..., Any], name: str, block: Mapping[str, Any], *small: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Row blocks in the threads of this machine."""
+"""Row blocks in memory or files of this machine, processed by threads."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ from manyview.engines.rows import BLOCK_ROWS
 
 Result = TypeVar("Result")
 
-# Rows per block. Fixed, and not derived from the number of threads: sums over blocks then have the same bits with any
-# number of them.
+# Rows per block. Fixed, not derived from the number of threads, so that sums over blocks are reproducible.
 _TILE_ROWS = 256
 
 
 class RowThreads:
-    """Threads that map a function over blocks of rows, with linear algebra held to one thread each.
+    """Threads that map a function over blocks of rows, with linear algebra limited to one thread each.
 
-    A context manager. Within it results do not depend on ``n_threads``: blocks are the same, partial results come in
-    the order of the rows, and BLAS, which adds in another order with more threads, uses one.
+    A context manager. Within it results do not depend on ``n_threads``: blocks are the same, partial results are in the
+    order of the rows, and BLAS, whose rounding depends on its threads, uses one.
 
     Parameters
     ----------
     n_threads : int, optional
-        Default: all cores this process may use. With 1, the calling thread does the work and linear algebra is left
-        alone: this may be one of many callers, and the limit is that of the whole process.
+        Default: all cores this process may use. With 1, the calling thread does the work and the threads of
+        linear algebra are not limited: the limit is that of the whole process, which may have other callers.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
@@ -68,14 +67,14 @@ class RowThreads:
 class LocalRows:
     """Rows in the memory, or the files, of this machine; see :class:`manyview.engines.rows.Rows`.
 
-    Blocks are gone through in threads. Several tasks of :meth:`run` go on at the same time instead, and each goes
-    through its blocks one by one: with many tasks that keeps all threads busy, and memory to one block per thread.
+    Blocks are processed in threads. Within :meth:`run` the tasks run in threads instead, and each processes its blocks
+    one by one: with many tasks this uses all threads, with the memory of one block per thread.
 
     Parameters
     ----------
     columns : mapping of str to array
-        What the rows hold, each with one entry (or row) per row: a range, or all that has a length in ``shape[0]`` and
-        can be cut by slices. Blocks are cut when they are needed.
+        The data of the rows, each with one entry (or row) per row: a range, or anything with a length in ``shape[0]``
+        that can be sliced. Blocks are sliced when they are needed.
     n_threads : int, optional
         Default: all cores this process may use.
     block_rows : int
@@ -84,7 +83,7 @@ class LocalRows:
     Attributes
     ----------
     on_rows : callable, optional
-        Called by :meth:`extend` after each block, with the number of rows that are done.
+        Called by :meth:`extend` after each block, with the number of rows processed so far.
     """
 
     on_rows: Callable[[int], None] | None = None
@@ -101,13 +100,13 @@ class LocalRows:
         self._task = threading.local()
 
     def map(self, function: Callable[..., Result], *small: Any) -> list[Result]:
-        """``function(block, *small)`` for every block."""
+        """Return ``function(block, *small)`` for every block."""
         return list(self._each(function, small))
 
     def reduce(
         self, function: Callable[..., Result], combine: Callable[[Result, Result], Result], *small: Any
     ) -> Result:
-        """Combine what the function returns for the blocks, two at a time."""
+        """Combine the results of the function for the blocks, two at a time."""
         return reduce(combine, self._each(function, small))
 
     def sum(self, function: Callable[..., np.ndarray], *small: Any) -> np.ndarray:
@@ -115,24 +114,24 @@ class LocalRows:
         return self.reduce(function, add, *small)
 
     def keep(self, name: str, function: Callable[..., np.ndarray], *small: Any) -> None:
-        """Store under ``name``, in each block, what the function returns for it."""
+        """Store the result of the function for each block in that block, under ``name``."""
         for kept, values in zip(self._kept, self._each(function, small), strict=True):
             kept[name] = values
 
     def extend(self, function: Callable[..., Mapping[str, np.ndarray]], *small: Any) -> None:
-        """Store in each block all that the function returns for it, by name."""
+        """Store the results of the function for each block in that block, by name."""
         for kept, rows, columns in zip(self._kept, self._slices, self._each(function, small), strict=True):
             kept.update(columns)
             if self.on_rows is not None:
                 self.on_rows(rows.stop)
 
     def drop(self, name: str) -> None:
-        """Forget what was kept under ``name``."""
+        """Remove what is stored under ``name``."""
         for kept in self._kept:
             del kept[name]
 
     def gather(self, name: str) -> np.ndarray:
-        """What was kept under ``name``, for all rows."""
+        """Return what is stored under ``name``, for all rows."""
         return np.concatenate([self._block(i)[name] for i in range(len(self._slices))])
 
     def run(self, tasks: Iterable[Callable[[], Result]]) -> list[Result]:
@@ -145,19 +144,19 @@ class LocalRows:
         return task()
 
     def _each(self, function: Callable[..., Result], small: tuple[Any, ...]) -> Iterator[Result]:
-        """Results of all blocks in their order; never many more at a time than there are threads."""
-        places = range(len(self._slices))
-        if self.n_threads == 1 or len(places) == 1 or getattr(self._task, "running", False):
-            for i in places:
+        """Yield the results of all blocks in order; at most twice as many as threads are held at a time."""
+        indices = range(len(self._slices))
+        if self.n_threads == 1 or len(indices) == 1 or getattr(self._task, "running", False):
+            for i in indices:
                 yield function(self._block(i), *small)
             return
         with ThreadPoolExecutor(self.n_threads) as pool:
-            # With what is true in the calling thread, such as which Dask client is current.
+            # In the context of the calling thread, which has, for example, the current Dask client.
             submit = lambda i: pool.submit(copy_context().run, lambda: function(self._block(i), *small))  # noqa: E731
-            ahead = deque(submit(i) for i in places[: 2 * self.n_threads])
-            for i in places:
+            ahead = deque(submit(i) for i in indices[: 2 * self.n_threads])
+            for i in indices:
                 yield ahead.popleft().result()
-                if i + 2 * self.n_threads in places:
+                if i + 2 * self.n_threads in indices:
                     ahead.append(submit(i + 2 * self.n_threads))
 
     def _block(self, i: int) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from manyview.exceptions import ViewsError
 from manyview.views import Views
 from manyview.views.checks import check_new_views
 from manyview.views.container import is_frame, is_lazy, is_table
-from manyview.views.matching import match_fitted, order_columns
+from manyview.views.new_samples import match_fitted, order_columns
 
 
 @dataclass(frozen=True)

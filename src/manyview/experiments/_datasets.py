@@ -18,7 +18,7 @@ from manyview.datasets import (
     load_mnist_views,
     make_multiview,
 )
-from manyview.datasets.mnist import HOW_TO_GET_MNIST, MNIST_FILE
+from manyview.datasets.digits import HOW_TO_GET_MNIST, MNIST_FILE
 from manyview.exceptions import DatasetError, OrientationWarning
 from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views

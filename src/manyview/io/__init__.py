@@ -1,6 +1,6 @@
-"""Views from files: reading MATLAB, NumPy, Matrix Market and tables; opening what is larger than memory."""
+"""Views from files: MATLAB, NumPy, Matrix Market and tables are read, larger than memory files are opened."""
 
+from manyview.io._open import open_views
 from manyview.io._read import read_views
-from manyview.io._shards import open_views
 
 __all__ = ["open_views", "read_views"]

@@ -1,13 +1,13 @@
-"""Classes and other facts about the samples, from files of their own: ``FILE``, ``FILE:COLUMN`` or ``FILE:COLUMN@ID``.
+"""Classes and other facts about the samples from separate files: ``FILE``, ``FILE:COLUMN`` or ``FILE:COLUMN@ID``.
 
-They annotate the samples of the views. They never add or drop a sample, and never change their order.
+They annotate the samples of the views: they never add, drop or reorder samples.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,15 @@ import pandas
 
 from manyview._utils.formats import LABEL_FILES, extension_of, name_without_extension
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Part, some, without_gaps
+from manyview.io._common import Options, Part, reading, some, text_array_of_blocks, without_gaps
+from manyview.io._lines import open_text
+from manyview.io._variables import whole_numbers
 
 LabelsPath = str | os.PathLike[str]
+
+_LONGEST_NUMBER = 64  # characters
+_LONGEST_LINE = 2**20  # characters
+_BLOCK = 2**16  # characters or labels processed at a time
 
 
 @dataclass(frozen=True)
@@ -30,13 +36,13 @@ class LabelSource:
 
     @classmethod
     def parse(cls, given: LabelsPath) -> LabelSource:
-        """Cut a text into a path and what follows it. A file that exists is never cut, whatever is in its name."""
+        """Split a text into a path and the columns after it. The name of an existing file is never split."""
         text = os.fspath(given)
         if Path(text).exists():
             return cls(Path(text))
         ends = [i for i, character in enumerate(text) if character in ":@"]
         found = next((end for end in reversed(ends) if Path(text[:end]).is_file()), None)
-        if found is None:  # an error is going to name the file; the colon of C:\\data is not its end
+        if found is None:  # the error names the file; the colon of C:\\data does not end its path
             found = next((end for end in ends if extension_of(Path(text[:end]), LABEL_FILES)), len(text))
         path, chosen = Path(text[:found]), text[found:]
         if chosen in (":", "@"):
@@ -45,12 +51,12 @@ class LabelSource:
 
     @property
     def id_column(self) -> str | None:
-        """What follows the last ``@``."""
+        """The name after the last ``@``."""
         _, mark, name = self.chosen.rpartition("@")
         return name if mark and name else None
 
     def columns(self, names: Sequence[str]) -> tuple[str | None, str | None]:
-        """Return the columns of the classes and of the ids that are named; a column may itself have an ``@``."""
+        """Return the named columns of the classes and of the ids; a name may itself contain ``@``."""
         if self.chosen.startswith(":") and self.chosen[1:] in names:
             return self.chosen[1:], None
         column, mark, id_column = self.chosen.removeprefix(":").rpartition("@")
@@ -67,21 +73,21 @@ def annotate(
     parts : sequence of Part
         One per column.
     ids : ndarray of str, shape (n_samples,), or None
-        Those of the samples.
+        Ids of the samples.
     n_samples : int
     by_position : bool
-        Whether the caller has said that row i is the same sample in every file, whatever ids there are.
+        Whether row i is the same sample in every file, by the caller's word, even if there are ids.
     """
     columns = [_matched(part, ids, n_samples, by_position) for part in parts]
     frame = pandas.DataFrame(dict(zip(_names(parts), columns, strict=True)), index=ids)
     for name in frame:
         if pandas.api.types.is_object_dtype(frame[name].dtype):
-            frame[name] = frame[name].convert_dtypes()  # whole numbers with gaps stay whole
+            frame[name] = frame[name].convert_dtypes()  # integers with missing values stay integers
     return columns[0], frame
 
 
 def _matched(part: Part, ids: np.ndarray | None, n_samples: int, by_position: bool) -> np.ndarray:
-    """Return the labels in the order of the samples, None for those without."""
+    """Return the labels in the order of the samples, None for samples without one."""
     labels = np.asarray(part.labels)
     if part.ids is not None and ids is not None and not by_position:
         rows = {id_: row for row, id_ in enumerate(part.ids.tolist())}
@@ -131,12 +137,12 @@ def _check_positions(part: Part, n_samples: int, by_position: bool) -> None:
 
 
 def _is_counted(ids: np.ndarray) -> bool:
-    """Whether ids are nothing but the numbers of the rows, as pandas and R write them."""
+    """Return whether ids are the row numbers that pandas and R write."""
     return any(np.array_equal(ids, np.arange(start, start + len(ids)).astype(str)) for start in (0, 1))
 
 
 def _names(parts: Sequence[Part]) -> list[str]:
-    """What the columns are called; those of equal names, with the names of their files."""
+    """Return the names of the columns; repeated names are prefixed with their file."""
     names = [part.label_name or name_without_extension(Path(part.source)) for part in parts]
     often = Counter(names)
     full = [
@@ -146,3 +152,59 @@ def _names(parts: Sequence[Part]) -> list[str]:
     if repeated := [name for name, count in Counter(full).items() if count > 1]:
         raise FileFormatError(f"labels: {repeated[0]!r} is named more than once. Name every column once.")
     return full
+
+
+def read_text_labels(path: Path, options: Options) -> Part:
+    """Read one class per line: whole numbers, or else names."""
+    with reading(path, "UTF-8 text"):
+        names = text_array_of_blocks(lambda: _lines(path, options.max_bytes), path, options.max_bytes)
+    numbers = _numbers_in(names)
+    return Part(str(path), labels=names if numbers is None else numbers)
+
+
+def _lines(path: Path, max_bytes: int) -> Iterator[list[str]]:
+    """Yield the stripped lines of a file in blocks, without empty lines at the end."""
+    n_lines, empty = 0, 0
+    for block in _blocks_of_lines(path, max_bytes):
+        lines = [line.strip() for line in block]
+        if not empty and "" in lines:
+            at = lines.index("")
+            empty = n_lines + at + 1
+            yield lines[:at]
+            lines = lines[at:]
+        if empty and any(lines):
+            raise FileFormatError(f"{path}: line {empty} is empty; expected labels, one class per line.")
+        if not empty:
+            yield lines
+        n_lines += len(block)
+
+
+def _blocks_of_lines(path: Path, max_bytes: int) -> Iterator[list[str]]:
+    rest = ""
+    with open_text(path, max_bytes) as file:
+        while block := file.read(_BLOCK):
+            *lines, rest = f"{rest}{block}|".splitlines()
+            rest = rest[:-1]  # may continue in the next block
+            if len(rest) > _LONGEST_LINE:
+                raise FileFormatError(
+                    f"{path}: a line has more than {_LONGEST_LINE:,} characters; expected labels, one class per line."
+                )
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _numbers_in(names: np.ndarray) -> np.ndarray | None:
+    """Return the texts as integers, or None if some text is not one."""
+    if names.dtype.itemsize > _LONGEST_NUMBER * np.dtype("U1").itemsize:  # too long for numbers
+        return None
+    numbers = np.empty(len(names), dtype=np.int64)
+    for start in range(0, len(names), _BLOCK):
+        try:
+            found = whole_numbers(names[start : start + _BLOCK].astype(np.float64))
+        except ValueError:
+            return None
+        if found is None:
+            return None
+        numbers[start : start + _BLOCK] = found
+    return numbers

@@ -1,13 +1,12 @@
-"""What all readers share: their options, their result, and how they fail.
+"""Shared by all readers: options, results, variables, and errors.
 
-A file from elsewhere is not trusted. Two rules hold in every reader: nothing is ever unpickled, and the size
-that a file *announces* is compared with what it can hold and with ``max_bytes`` before memory is taken for
-it.
+Files are not trusted. Two rules hold in every reader: nothing is ever unpickled, and the size that a file *announces*
+is compared with what it can hold and with ``max_bytes`` before memory is allocated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +19,10 @@ from manyview._utils.text import shortened
 from manyview.exceptions import FileFormatError, MissingDependencyError
 
 DEFLATE_RATIO = 1032
-"""The most bytes that one byte of a deflate stream (zip, gzip, MATLAB, HDF5) can unfold to."""
+"""Maximum bytes that one byte of a deflate stream (zip, gzip, MATLAB, HDF5) expands to."""
 
-# A small file may announce a large matrix without entries, and hold a long text among short ones. Beyond these sizes,
-# memory has to be in proportion to the file.
+# A small file may announce a large matrix without entries, or hold one long text among short ones. Beyond these sizes,
+# memory must be proportional to the file.
 _FREE_POINTERS = 2**21
 _POINTERS_PER_ENTRY = 16
 _FREE_CHARACTERS = 2**22
@@ -31,7 +30,7 @@ _FREE_CHARACTERS = 2**22
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller of ``read_views`` said about the inside of the files."""
+    """Arguments of ``read_views`` about the content of the files."""
 
     views_key: str | tuple[str, ...] | None = None
     labels_key: str | None = None
@@ -41,16 +40,16 @@ class Options:
     max_bytes: int = 2**36
     transpose: tuple[str, ...] | bool | None = None
     known_ids: np.ndarray | None = None
-    """For a file of classes: the ids of the views, as sorted numbers."""
+    """For a file of classes: the sorted hashes of the ids of the views."""
     left_out: frozenset[str] = frozenset()
-    """Columns that are no features, because the caller named them as labels."""
+    """Columns that are not features, because the caller named them as labels."""
     chosen: str = ""
-    """What follows the path of a file of labels: ``:COLUMN``, ``@ID`` or both."""
+    """The suffix of the path of a file of labels: ``:COLUMN``, ``@ID`` or both."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one file contributes: views (none for a file of labels), and ids and labels where it has them."""
+    """The content of one file: views (none for a file of labels), and ids and labels where it has them."""
 
     source: str
     arrays: tuple[Any, ...] = ()
@@ -63,10 +62,10 @@ class Part:
     present: np.ndarray | None = None
     """After an outer join: which samples the file has. None: all."""
     id_name: str | None = None
-    """The column that the ids are from."""
+    """The column of the ids."""
     feature_names: tuple[str, ...] | None = None
     table: Any = None
-    """A table whose columns are still to be told apart, which takes all files."""
+    """A table whose columns are not yet classified, because that needs all files."""
 
     @property
     def n_rows(self) -> int:
@@ -76,16 +75,35 @@ class Part:
         return 0 if self.labels is None else len(self.labels)
 
 
+Variables = Mapping[str, Any]
+"""Key -> NumPy array, sparse array, `Cell` or `Other`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A MATLAB cell array: its elements in MATLAB's (column-major) order, and its shape."""
+
+    items: list[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Other:
+    """A variable that can be neither view nor labels; errors show its kind."""
+
+    kind: str
+
+
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a library raises on a damaged file into one error that names the file.
+    """Convert any exception of a library on a damaged file into an error that names the file.
 
     The libraries behind the readers raise nearly every built-in exception on damaged input, from
     ``TypeError`` to ``zlib.error``, so no shorter list than ``Exception`` is right here. Files are opened
     *outside* this block: a missing permission is not a damaged file.
     """
     try:
-        with np.errstate(all="ignore"):  # numbers that make no sense are found by the checks, not by warnings
+        with np.errstate(all="ignore"):  # the checks find invalid numbers; no warnings needed
             yield
     except (FileFormatError, MissingDependencyError):
         raise
@@ -109,7 +127,7 @@ def check_size(source: object, n_bytes: int, max_bytes: int) -> None:
 def checked_csr(matrix: Any, source: object, max_bytes: int) -> sp.csr_array:
     """Return a sparse matrix as CSR after checking that its indices lie within its shape.
 
-    SciPy's compiled code trusts the indices: one that is out of range reads memory which is not ours.
+    SciPy's compiled code trusts the indices: one out of range reads foreign memory.
     """
     # An index pointer per row, and per column once it is transposed, is allocated even for an empty matrix.
     if max(matrix.shape) > max(_FREE_POINTERS, _POINTERS_PER_ENTRY * matrix.nnz):
@@ -121,21 +139,21 @@ def checked_csr(matrix: Any, source: object, max_bytes: int) -> sp.csr_array:
     check_size(source, 8 * max(matrix.shape), max_bytes)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
-        # The full check leaves this out when it sees no entries. Not by differences, which could overflow.
+        # The full check skips this if there are no entries. Compared directly, because differences could overflow.
         if (matrix.indptr[:-1] > matrix.indptr[1:]).any():
             raise ValueError("index pointers must not decrease")
     return sp.csr_array(matrix)
 
 
 def text_array(texts: Sequence[str], source: object) -> np.ndarray:
-    """Texts, such as ids or classes, as an array, in which each takes as many bytes as the longest."""
+    """Return texts such as ids or classes as an array, in which each takes as many bytes as the longest."""
     return text_array_of_blocks(lambda: [texts], source)
 
 
 def text_array_of_blocks(
     blocks: Callable[[], Iterable[Sequence[str]]], source: object, max_bytes: int | None = None
 ) -> np.ndarray:
-    """The same for texts that come some at a time, twice: as strings of Python they would take ten times as much."""
+    """Do the same for texts in blocks, iterated over twice: all as Python strings would take ten times the memory."""
     n_texts, n_characters, longest = 0, 0, ""
     for block in blocks():
         n_texts, n_characters = n_texts + len(block), n_characters + sum(map(len, block))
@@ -160,16 +178,40 @@ def without_gaps(labels: np.ndarray, known: np.ndarray) -> np.ndarray:
     if known.all():
         return labels
     found = np.full(len(labels), None, dtype=object)
-    found[known] = labels[known].tolist()  # as objects of Python, whose names are those of the file
+    found[known] = labels[known].tolist()  # as Python objects, not NumPy scalars
     return found
 
 
 def some(ids: Sequence[str]) -> str:
-    """A few ids for an error."""
+    """Return a few ids for an error message."""
     return ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
 
 
 def is_matrix(value: Any) -> bool:
-    """Whether the value can be a view: two dimensions, numbers, not empty."""
+    """Return whether the value can be a view: two dimensions, numbers, not empty."""
     is_array = sp.issparse(value) or isinstance(value, np.ndarray)
     return is_array and len(value.shape) == 2 and value.dtype.kind in "biufc" and min(value.shape) > 0
+
+
+def plain_key(key: str) -> str:
+    """Normalise a name for comparison with lists of usual names: ``True_Label`` -> ``truelabel``."""
+    return "".join(c for c in key.lower() if c.isalnum())
+
+
+def describe(variables: Variables, limit: int = 12) -> str:
+    """Describe the variables of a file for errors: ``X cell (1, 2) of (5, 3) and (5, 4), y (5, 1)``."""
+    if not variables:
+        return "nothing"
+    shown = [_describe_one(key, value) for key, value in list(variables.items())[:limit]]
+    more = len(variables) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _describe_one(key: str, value: Any) -> str:
+    if isinstance(value, Other):
+        return f"{key} ({value.kind})"
+    if not isinstance(value, Cell):
+        return f"{key} {tuple(map(int, value.shape))}"
+    items = [_describe_one("", item).strip() for item in value.items[:3]]
+    more = " ..." if len(value.items) > 3 else ""
+    return f"{key} cell {tuple(map(int, value.shape))}" + (f" of {' and '.join(items)}{more}" if items else "")

@@ -1,7 +1,7 @@
-"""Which column of each table holds the ids of the samples: taken where there is no doubt, else asked for.
+"""Detection of the column of each table that holds the ids of the samples; ambiguous cases are an error.
 
-All files are looked at together, because what recurs in several of them is more than a name. What the columns are
-besides that is left to ``_columns.py``, bringing the samples together to ``_join.py``.
+All files are considered together, because values that recur in several files are stronger evidence than a name.
+``_table_columns.py`` classifies the other columns, ``_join.py`` joins the samples.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ import numpy as np
 import pandas
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options
-from manyview.io._tables import Table, in_blocks, is_id_name, is_numeric, listed, numbers_in
-from manyview.io._variables import plain_key
+from manyview.io._common import Options, plain_key
+from manyview.io._table_files import Table, in_blocks, is_id_name, is_numeric, listed, numbers_in
 
 LABEL_COLUMNS = frozenset(["label", "labels", "truelabel", "truelabels", "class", "classes", "groundtruth"])
-"""Columns with these names hold classes. Fewer than in a .mat: a ``y`` in a table may be a coordinate."""
+"""Names of columns that hold classes. Fewer than in a .mat: a ``y`` in a table may be a coordinate."""
 
-_LARGELY = 0.5  # share of the smaller set of values that the larger one has, too
-_FEW_ROWS = 10  # in so few rows, two columns of counts may hold the same numbers by chance
-_VERY_FEW_ROWS = 3  # whole numbers in so few rows differ, and count, by chance
-_FIRST_LOOK = 64  # values that tell most columns with repeated ones
+_LARGELY = 0.5  # share of the smaller set of values that the larger one contains
+_FEW_ROWS = 10  # below, two columns of counts may hold the same numbers by chance
+_VERY_FEW_ROWS = 3  # below, integers are distinct and consecutive by chance
+_FIRST_LOOK = 64  # values that reveal most columns with repeated values
 _NAMELESS = frozenset({"", "unnamed0"})
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column that may hold ids: a different text or whole number for every sample, or one that is named so."""
+    """A column that may hold ids: unique texts or integers, or a first column named like an id."""
 
     table: Table
     at: int
@@ -46,17 +45,17 @@ class Column:
 
     @property
     def is_named(self) -> bool:
-        """Whether it is named like an id."""
+        """Return whether it is named like an id."""
         return is_id_name(self.name)
 
     @property
     def is_row_number(self) -> bool:
-        """Whether it is what pandas and R write in front of a table: the number of the row, without a name."""
+        """Return whether it is a first column of row numbers without a name, as pandas and R write it."""
         return self.at == 0 and plain_key(self.name) in _NAMELESS and self.is_counter
 
     @cached_property
     def is_counter(self) -> bool:
-        """Whether the values are 0, 1, ..., n-1 or 1, 2, ..., n in any order."""
+        """Return whether the values are 0, 1, ..., n-1 or 1, 2, ..., n in any order."""
         if self.is_text:
             return False
         values = np.sort(np.asarray(numbers_in(self.table.frame[self.at]), dtype=float))
@@ -64,13 +63,13 @@ class Column:
 
     @cached_property
     def is_plausible(self) -> bool:
-        """Whether it may be an id whatever the other files hold."""
+        """Return whether it may be an id regardless of the other files."""
         stands_first = self.at == 0 and (self.is_text or len(self.table.frame) >= _VERY_FEW_ROWS)
         return stands_first or self.is_named or (self.is_counter and len(self.table.frame) >= _VERY_FEW_ROWS)
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """A number for each value, sorted: equal for equal ids, also if one file writes 7 and another 007."""
+        """Sorted hashes of the values."""
         values = self.table.frame[self.at]
         if not self.is_text:
             numbers = numbers_in(values)
@@ -85,17 +84,17 @@ class Column:
 
     @property
     def described(self) -> str:
-        """What is told of it, to those who have to say what it is."""
+        """Name and file, for errors."""
         return f"{self.name!r} of {self.table.path}"
 
 
 def key_numbers(texts: Iterable[str]) -> np.ndarray:
-    """A number for each text, sorted, each once."""
+    """Return the sorted, unique hashes of texts."""
     return np.unique(np.fromiter(map(hash, texts), dtype=np.int64))
 
 
 def loosened(text: str) -> str:
-    """An id without what programs change in it: ``.``, ``_`` and ``-`` are the same, and a ``-1`` at the end goes.
+    """Normalise an id for loose matching: ``.``, ``_`` and ``-`` are equal, and a final ``-1`` is removed.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def loosened(text: str) -> str:
 
 
 def share_in_common(one: np.ndarray, other: np.ndarray) -> float:
-    """Share of the smaller of two sorted sets that is in the other one, too."""
+    """Return the share of the smaller of two sorted sets that is also in the other."""
     return len(np.intersect1d(one, other, assume_unique=True)) / max(min(len(one), len(other)), 1)
 
 
@@ -127,16 +126,16 @@ def choose_ids(
     options : Options
         ``id_column`` is what the caller said: names, False for no ids, or None.
     labels : Table, optional
-        A table of classes: what recurs in it is the more likely an id.
+        A table of classes: values that recur in it are evidence for ids.
     others : sequence of path
         Files with views that cannot have ids, such as ``.npy``.
     known : ndarray, optional
-        Ids of files with features in rows, which stand in their first lines, as sorted numbers.
+        Sorted hashes of the ids in the first lines of files with features in rows.
 
     Raises
     ------
     FileFormatError
-        If a column may be an id or a feature, with the question and both answers.
+        If a column may be an id or a feature; the message names the arguments for both cases.
     """
     if options.id_column:
         return [named_column(table, options.id_column) for table in tables]
@@ -165,13 +164,13 @@ def choose_ids(
 
 
 def row_numbers(table: Table) -> int | None:
-    """The column of row numbers that pandas and R write in front of a table, which is never a feature."""
+    """Return the first column if it holds row numbers of pandas or R, which are never a feature."""
     column = _as_column(table, 0, named=True) if plain_key(table.names[0]) in _NAMELESS else None
     return 0 if column is not None and column.is_row_number else None
 
 
 def named_column(table: Table, names: Sequence[str]) -> int:
-    """The column that the caller named."""
+    """Return the column that the caller named."""
     found = [at for at, name in enumerate(table.names) if name in names]
     if len(found) != 1:
         told = " or ".join(map(repr, names))
@@ -182,7 +181,7 @@ def named_column(table: Table, names: Sequence[str]) -> int:
 
 
 def find_label_ids(table: Table, options: Options) -> int | None:
-    """The column of a table of classes with the ids: by its name, or by the ids of the views that recur in it."""
+    """Find the ids of a table of classes: by the name of the column, or by the ids of the views in it."""
     if options.id_column and any(name in table.names for name in options.id_column):
         return named_column(table, options.id_column)
     columns = [one for one in id_candidates(table, options.label_column) if len(table.names) > 1]
@@ -192,14 +191,14 @@ def find_label_ids(table: Table, options: Options) -> int | None:
         if shares.get(best, 0) >= _LARGELY:
             return best
     if options.id_column:
-        return named_column(table, options.id_column)  # which says what is there
-    asked = options.id_column is None and options.known_ids is None  # then numbers that are first may be ids, too
+        return named_column(table, options.id_column)  # its error lists the columns
+    asked = options.id_column is None and options.known_ids is None  # then a first column of numbers may be ids, too
     first = [one for one in columns if one.at == 0 and (one.is_text or one.is_named or (asked and one.is_plausible))]
     return first[0].at if first else None
 
 
 def id_candidates(table: Table, label_column: str | None) -> list[Column]:
-    """Columns whose values differ from sample to sample, and a first one that is named like an id."""
+    """Return the columns of unique values, and a first column that is named like an id."""
     if len(table.names) < 2:
         return []
     found, times = [], Counter(table.names)
@@ -236,32 +235,32 @@ def _as_column(table: Table, at: int, named: bool) -> Column | None:
 
 
 def _is_text(values: Any, named: bool) -> bool:
-    """Whether every value is text; that of a column that is not named like an id must not be a number."""
+    """Return whether every value is text; unless the column is named like an id, texts of numbers do not count."""
     if values.isna().any() or not all(isinstance(one, str) for block in in_blocks(values) for one in block):
         return False
     return named or all(pandas.to_numeric(block, errors="coerce").isna().all() for block in in_blocks(values))
 
 
 def is_unique(values: Any) -> bool:
-    """Whether no value of a column occurs twice."""
+    """Return whether no value of a column occurs twice."""
     if is_numeric(values):
         return bool(values.is_unique)
     return all_differ(in_blocks(values), len(values)) or bool(values.is_unique)
 
 
 def all_differ(blocks: Iterable[Iterable[Any]], n_values: int) -> bool:
-    """Whether no value occurs twice. True is certain; two can have one hash, about once in 10^19 pairs."""
+    """Return whether no value occurs twice. True is certain; False may be a hash collision."""
     hashes = np.fromiter((hash(value) for block in blocks for value in block), dtype=np.int64, count=n_values)
     hashes.sort()
     return bool((hashes[1:] != hashes[:-1]).all())
 
 
 def _plausible(found: Sequence[list[Column]], labels: list[Column]) -> list[list[Column]]:
-    """The columns that may be ids: by their place or name, by counting, or because other files have their values."""
+    """Keep the columns that may be ids: by position or name, as row numbers, or by values in other files."""
     kept = []
     for i, own in enumerate(found):
         others = _Others(column for j, columns in enumerate([*found, labels]) if j != i for column in columns)
-        # A text is no feature, so if there is one, nothing else is asked about.
+        # Texts are never features, so where there are texts, numbers are not considered.
         texts = [column for column in own if column.is_text and (column.is_plausible or others.have(column))]
         numbers = [] if texts else [column for column in own if column.is_plausible or others.have(column)]
         plausible = texts or numbers
@@ -271,7 +270,7 @@ def _plausible(found: Sequence[list[Column]], labels: list[Column]) -> list[list
 
 
 class _Others:
-    """The columns of the other files, by their names and values: there may be thousands in each."""
+    """The columns of the other files, indexed by names and values, because there may be thousands."""
 
     def __init__(self, columns: Iterable[Column]) -> None:
         self.by_name: dict[str, list[Column]] = {}
@@ -288,7 +287,7 @@ class _Others:
         return {column.keys.tobytes() for column in self._columns}
 
     def have(self, column: Column) -> bool:
-        """Whether the values of a column that is no candidate by itself stand in a column of another file."""
+        """Return whether a column of another file has largely the same values."""
         n_rows = len(column.table.frame)
         alike = self.by_name.get(column.name, []) if n_rows >= _VERY_FEW_ROWS else []
         alike = [*alike, *self.plausible] if n_rows >= _FEW_ROWS else alike
@@ -298,7 +297,7 @@ class _Others:
 
 
 def _texts(found: Sequence[list[Column]]) -> list[Column] | None:
-    """The column of texts of each file; of several, one that all files have, else the one that comes first."""
+    """Choose the text column of each file; of several, one that all files have, else the first."""
     if not all(column.is_text for own in found for column in own):
         return None
     shared = set.intersection(*({column.name for column in own} for own in found))
@@ -306,7 +305,7 @@ def _texts(found: Sequence[list[Column]]) -> list[Column] | None:
 
 
 def _common(found: Sequence[list[Column]]) -> list[Column] | None:
-    """The one column that all files have under the same name with largely the same values."""
+    """Choose the only column that all files have under the same name with largely the same values."""
     if len(found) < 2:
         return None
     shared = []
@@ -318,7 +317,7 @@ def _common(found: Sequence[list[Column]]) -> list[Column] | None:
 
 
 def _clearest(shared: list[list[Column]]) -> list[Column] | None:
-    """The only choice, else the only one that is named like an id, else the only one that stands first."""
+    """Choose the only candidate, else the only one named like an id, else the only one in first position."""
     named = [columns for columns in shared if columns[0].is_named]
     first = [columns for columns in shared if all(column.at == 0 for column in columns)]
     for choices in (shared, named, first if not named else []):
@@ -328,7 +327,7 @@ def _clearest(shared: list[list[Column]]) -> list[Column] | None:
 
 
 def _in_labels(found: Sequence[list[Column]], labels: Table | None, options: Options) -> list[Column] | None:
-    """For one file with views: the column that the file of classes has under the same name, too."""
+    """For one file with views, choose the column that the file of classes has under the same name."""
     if len(found) > 1 or labels is None:
         return None
     both = _common([found[0], id_candidates(labels, options.label_column)])
@@ -336,7 +335,7 @@ def _in_labels(found: Sequence[list[Column]], labels: Table | None, options: Opt
 
 
 def _row_numbers(found: Sequence[list[Column]]) -> list[Column] | None:
-    """Row numbers that a program wrote in front of one table."""
+    """Choose the row numbers in the first column of a single table."""
     alone = len(found) == 1 and len(found[0]) == 1 and found[0][0].is_row_number
     return found[0] if alone else None
 

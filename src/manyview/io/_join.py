@@ -1,4 +1,4 @@
-"""Bringing the samples of several files together: by id where all files have ids, else by position."""
+"""Joining the samples of several files: by id where all files have ids, else by position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
         return list(parts), _by_position(parts)
     if how == "outer":
         return _outer(parts)
-    if len(parts) == 1:  # nothing to look up, for which every id would be a string of Python
+    if len(parts) == 1:  # no lookup needed, for which every id would become a Python string
         return list(parts), first
     lookups = [{id_: row for row, id_ in enumerate(part.ids.tolist())} for part in parts if part.ids is not None]
     if how == "exact":
@@ -46,7 +46,7 @@ def joined(parts: Sequence[Part], how: str) -> tuple[list[Part], np.ndarray | No
 
 
 def matched_by(parts: Sequence[Part]) -> str | None:
-    """How the rows of the files were brought together: by which ids, or by position; None for one file."""
+    """Describe how the rows of the files were matched: by which ids, or by position; None for one file."""
     if len(parts) < 2:
         return None
     views = [part for part in parts if part.arrays]
@@ -54,21 +54,21 @@ def matched_by(parts: Sequence[Part]) -> str | None:
         return "position"
     names = dict.fromkeys(part.id_name for part in parts if part.ids is not None)
     columns = ", ".join(f"`{name}`" for name in names if name)
-    places = [
+    sources = [
         *([f"id {columns}"] if columns else []),
         *(["ids in the first column"] if "" in names else []),
         *(["names in the first line" if columns else "ids in the first line"] if None in names else []),
     ]
-    shown = " and ".join(places)
+    shown = " and ".join(sources)
     if any(part.ids is None for part in parts):
         return f"{shown}, labels by position" if len(views) > 1 else "position"
     return shown
 
 
 def agreed_labels(parts: Sequence[Part]) -> np.ndarray | None:
-    """The labels of the samples, from all parts that have some, None for samples without.
+    """Return the labels of the samples from all parts with labels, None for samples without one.
 
-    Where two parts know the label of a sample, they must agree.
+    Where two parts have the label of a sample, they must agree.
     """
     labelled = [part for part in parts if part.labels is not None]
     if not labelled:
@@ -87,13 +87,13 @@ def agreed_labels(parts: Sequence[Part]) -> np.ndarray | None:
 
 
 def _labelled(part: Part) -> np.ndarray:
-    """Which samples have a label in this part."""
+    """Return which samples have a label in this part."""
     known = ~pandas.isna(np.asarray(part.labels))
     return known if part.present is None else known & part.present
 
 
 def _outer(parts: Sequence[Part]) -> tuple[list[Part], np.ndarray]:
-    """Keep every sample that some file has."""
+    """Join on the union of the ids."""
     ids, rows = unite_ids([part.ids for part in parts], [part.source for part in parts])
     with_views = [own for part, own in zip(parts, rows, strict=True) if part.arrays]
     n = 1 + max(int(own.max()) for own in with_views)
@@ -118,7 +118,7 @@ def _outer(parts: Sequence[Part]) -> tuple[list[Part], np.ndarray]:
 
 
 def _by_position(parts: Sequence[Part]) -> np.ndarray | None:
-    """Check that the rows of all parts can be the same samples; return the ids if some file has them."""
+    """Check that the rows of all parts can be the same samples; return the ids if a file has them."""
     for part in parts:
         if part.n_rows != parts[0].n_rows:
             without = next(other for other in parts if other.ids is None)
@@ -141,26 +141,26 @@ def _by_position(parts: Sequence[Part]) -> np.ndarray | None:
 def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: dict[str, int]) -> None:
     missing = [id_ for id_ in expected if id_ not in found]
     extra = [id_ for id_ in found if id_ not in expected]
-    told = []
+    differences = []
     if missing:
-        told.append(f"{len(missing)} of the {len(expected)} ids in {first.source} are missing ({some(missing)})")
+        differences.append(f"{len(missing)} of the {len(expected)} ids in {first.source} are missing ({some(missing)})")
     if extra:
-        told.append(f"{len(extra)} ids are not in {first.source} ({some(extra)})")
-    if told:
+        differences.append(f"{len(extra)} ids are not in {first.source} ({some(extra)})")
+    if differences:
         keep = (
             " Pass join='inner' to keep the samples that are in all files, or join='outer' to keep all, some without "
             "all views."
         )
-        raise FileFormatError(f"{part.source}: {'; '.join(told)}.{_offer(expected, found) or keep}")
+        raise FileFormatError(f"{part.source}: {'; '.join(differences)}.{_offer(expected, found) or keep}")
 
 
 def loosen(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
-    """Return the parts with ids without what programs change in them, and how each id is written where it comes first.
+    """Return the parts with ids normalised for loose matching, and the first spelling of each id.
 
     Raises
     ------
     FileFormatError
-        If two samples of a file have the same id then.
+        If two samples of a file then have the same id.
     """
     written: dict[str, str] = {}
     loose = []
@@ -183,7 +183,7 @@ def loosen(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
 
 
 def _offer(one: Iterable[str], other: Iterable[str]) -> str:
-    """Say that more ids match if they are loosened, with an example, and how to ask for it; empty if none do."""
+    """Return a hint that more ids match loosely, with an example; empty if none do."""
     first, second = ({loosened(id_): id_ for id_ in ids} for ids in (one, other))
     pairs = [(first[key], second[key]) for key in first if key in second and first[key] != second[key]]
     if not pairs:

@@ -16,20 +16,19 @@ import scipy.sparse as sp
 
 from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
-from manyview.io._common import DEFLATE_RATIO, check_size, checked_csr
-from manyview.io._variables import Cell, Other, Variables
+from manyview.io._common import DEFLATE_RATIO, Cell, Other, Variables, check_size, checked_csr
 
 
-def read_variables(path: Path, max_bytes: int) -> Variables:
+def read_v73(path: Path, max_bytes: int) -> Variables:
     """Read all variables of a v7.3 file that can be views or labels; the rest as `Other`."""
     h5py = require("h5py", extra="files", purpose="Reading MATLAB v7.3 files")
     with h5py.File(path, "r") as file:
-        reader = _Reader(h5py, file, path, max_bytes)
+        reader = _Version73(h5py, file, path, max_bytes)
         return {key: reader.variable(key) for key in file if not key.startswith("#")}
 
 
-class _Reader:
-    """One open file, and how many of the bytes that it may take are left."""
+class _Version73:
+    """Reader of one open file, which counts the bytes of its variables."""
 
     def __init__(self, h5py: ModuleType, file: Any, path: Path, max_bytes: int) -> None:
         self.h5py, self.file, self.path = h5py, file, path
@@ -40,7 +39,7 @@ class _Reader:
         return self.value(self.file[key]) if self.is_here(self.file, key) else Other("link")
 
     def is_here(self, group: Any, key: str) -> bool:
-        """Whether the member is stored in this file: a soft or external link may lead into another."""
+        """Return whether the item is stored in this file; soft and external links may lead to others."""
         return isinstance(group.get(key, getlink=True), self.h5py.HardLink)
 
     def value(self, item: Any, inside_cell: bool = False) -> Any:
@@ -49,8 +48,8 @@ class _Reader:
             return self.sparse(item) if "MATLAB_sparse" in item.attrs else Other(kind or "struct")
         if "MATLAB_object_decode" in item.attrs:  # string, table, categorical: only MATLAB can decode them
             return Other(kind or "object")
-        if self.h5py.check_ref_dtype(item.dtype) is self.h5py.Reference:  # to NumPy, texts have the same dtype
-            # Cells in cells are never views, and their references could run in a circle.
+        if self.h5py.check_ref_dtype(item.dtype) is self.h5py.Reference:  # NumPy uses the same dtype for texts
+            # Cells in cells are never views, and their references could form a cycle.
             return Other("cell") if inside_cell else self.cell(item)
         if item.dtype.kind not in "biuf":
             return Other(kind or str(item.dtype))
@@ -83,7 +82,7 @@ class _Reader:
         return checked_csr(sp.csc_array((values, rows, starts), shape=shape), self.path, self.max_bytes)
 
     def stored(self, dataset: Any) -> np.ndarray:
-        """The values of a dataset, if the file really holds as many as it announces."""
+        """Return the values of a dataset, after checking that the file can hold as many as it announces."""
         if dataset.is_virtual or dataset.external:
             raise FileFormatError(f"{self.path}: {dataset.name} is stored in another file, which is not read.")
         n_bytes = dataset.size * dataset.dtype.itemsize

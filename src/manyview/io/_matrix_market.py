@@ -1,7 +1,7 @@
 """Matrix Market files, ``.mtx`` and ``.mtx.gz``: one view each, kept sparse where the file is.
 
-Read here and not by SciPy, whose compiled reader (1.17) crashes the interpreter on a file that ends within an
-exponent, as in ``1 1 2.5E-``.
+Not read by SciPy, whose compiled reader crashes the interpreter on some damaged files, such as one that ends within an
+exponent, as in ``1 1 2.5E-`` (``benchmarks/scipy_readers.py``).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from manyview.io._common import DEFLATE_RATIO, Options, Part, check_size, checke
 
 _DTYPES = {"real": np.float64, "double": np.float64, "integer": np.int64, "pattern": np.float64}
 _MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
-"""Symmetry -> the sign with which an entry below the diagonal stands above it too; 0 if it does not."""
+"""Sign of the mirrored entry above the diagonal for each symmetry; 0 if entries are not mirrored."""
 
-# While a matrix is made of an entry of the file: numbers as they are read, indices, values, and what is returned. An
-# entry of a symmetric file stands twice in it.
+# Peak bytes per entry of the file: numbers as read, indices, values, and the result. Entries of symmetric files count
+# twice.
 _BYTES_PER_ENTRY = {(True, 0): 40, (True, 1): 80, (False, 0): 16, (False, 1): 32}
 _LONGEST_LINE = 2**16
 _LONGEST_ENTRY = 1000  # characters
@@ -53,14 +53,14 @@ def read_mtx(path: Path, options: Options) -> Part:
         if any((numbers != np.round(numbers)).any() for numbers in whole):
             raise FileFormatError(f"{path}: expected whole numbers, found fractions among the indices or values.")
         _check_range(path, entries, shape if sparse else (), field)
-        # The type of indices that SciPy takes, which would else copy them.
+        # The index type of SciPy, which would otherwise copy them.
         index = np.int32 if max(shape) < 2**31 else np.int64
-        places = [numbers.astype(index) - index(1) for numbers in (entries.T[:2] if sparse else ())]
+        positions = [numbers.astype(index) - index(1) for numbers in (entries.T[:2] if sparse else ())]
         values = entries[:, -1].astype(_DTYPES[field], copy=sparse) if field != "pattern" else np.ones(n_entries)
         del entries, whole
         if sparse:
-            matrix = _sparse(places, values, shape, sign)
-            del places, values
+            matrix = _sparse(positions, values, shape, sign)
+            del positions, values
             return Part(str(path), (checked_csr(matrix, path, options.max_bytes),), (_name(path),))
         return Part(str(path), (_dense(values, shape, sign),), (_name(path),))
 
@@ -107,16 +107,16 @@ def _read_entries(path: Path, lines: Any, n_entries: int, n_columns: int) -> np.
 
 
 def _check_range(path: Path, entries: np.ndarray, shape: tuple[int, ...], field: str) -> None:
-    """Places lie within the shape, and whole numbers within what 64 bits hold."""
-    outside = [(places < 1) | (places > side) for places, side in zip(entries.T, shape, strict=False)]
+    """Check that indices are within the shape and that integers fit into 64 bits."""
+    outside = [(indices < 1) | (indices > side) for indices, side in zip(entries.T, shape, strict=False)]
     if any(found.any() for found in outside):
-        raise FileFormatError(f"{path}: expected places from 1 1 to {shape[0]} {shape[1]}, found one outside.")
+        raise FileFormatError(f"{path}: expected indices from 1 1 to {shape[0]} {shape[1]}, found one outside.")
     if field == "integer" and (np.abs(entries[:, -1]) >= 2.0**63).any():
         raise FileFormatError(f"{path}: expected whole numbers of 64 bits, found {np.abs(entries[:, -1]).max():.3g}.")
 
 
 def _bounded(lines: Any, n_entries: int) -> Iterator[str]:
-    """The lines of a file, but not without end: a few deflated bytes can unfold to any number of comments or spaces."""
+    """Yield lines up to a maximum size: a few deflated bytes can expand to any number of comments or spaces."""
     left = _FREE_TEXT + _LONGEST_ENTRY * n_entries
     while left > 0 and (line := lines.readline(_LONGEST_LINE)):
         left -= len(line)
@@ -125,8 +125,8 @@ def _bounded(lines: Any, n_entries: int) -> Iterator[str]:
         raise ValueError(f"more text than {n_entries:,} entries need")
 
 
-def _sparse(places: list[np.ndarray], values: np.ndarray, shape: tuple[int, ...], sign: int) -> sp.coo_array:
-    rows, columns = places
+def _sparse(positions: list[np.ndarray], values: np.ndarray, shape: tuple[int, ...], sign: int) -> sp.coo_array:
+    rows, columns = positions
     if sign:
         off = rows != columns
         rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])

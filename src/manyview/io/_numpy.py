@@ -12,10 +12,8 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, check_size, checked_csr, is_matrix, reading
-from manyview.io._labels import as_labels
-from manyview.io._layout import NPZ_RULE, part_from_variables
-from manyview.io._variables import Other, Variables, describe
+from manyview.io._common import Options, Other, Part, Variables, check_size, checked_csr, describe, is_matrix, reading
+from manyview.io._variables import NPZ_RULE, as_labels, part_from_variables
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _SPARSE_KEYS = {"format", "shape", "data"}  # every file of scipy.sparse.save_npz has these
@@ -64,7 +62,7 @@ def _read_file(path: Path, options: Options) -> np.ndarray:
 
 def _read_members(path: Path, archive: zipfile.ZipFile, max_bytes: int) -> Variables:
     members = archive.infolist()
-    # What zipfile unpacks ends at the size in the directory, so that size is a bound even where it is a lie.
+    # zipfile stops at the size in the directory, so that this size is a bound even if it is wrong.
     check_size(path, sum(member.file_size for member in members), max_bytes)
     variables: dict[str, Any] = {}
     for member in members:
@@ -86,9 +84,9 @@ def _read_array(stream: Any, n_bytes: int, where: str) -> np.ndarray:
 
 
 def read_header(stream: Any, n_bytes: int, where: str) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of the array in ``n_bytes`` of ``.npy``, after comparing these with what they announce."""
+    """Return shape and dtype of the array in ``n_bytes`` of ``.npy``, after comparing the announced size with these."""
     version = npy.read_magic(stream)
-    if version not in _HEADERS:  # version 3 is for field names of structured arrays, which are no views
+    if version not in _HEADERS:  # version 3 is for structured arrays, which are not views
         raise FileFormatError(f"{where}: .npy format {version[0]}.{version[1]} is not supported; use 1.0 or 2.0.")
     shape, _, dtype = _HEADERS[version](stream)
     if dtype.hasobject:
@@ -96,8 +94,8 @@ def read_header(stream: Any, n_bytes: int, where: str) -> tuple[tuple[int, ...],
             f"{where}: holds Python objects, which would have to be unpickled. manyview never does that, because a "
             "pickle can run any code. Save the arrays one by one, with dtype= numbers or str."
         )
-    if dtype.itemsize == 0 or min(shape, default=0) < 0:  # any number of texts without length takes no bytes
-        raise FileFormatError(f"{where}: the header announces shape {shape} of {dtype}, which is no array.")
+    if dtype.itemsize == 0 or min(shape, default=0) < 0:  # any number of empty texts takes no bytes
+        raise FileFormatError(f"{where}: the header announces shape {shape} of {dtype}, which is not a valid array.")
     announced, present = math.prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if announced != present:
         raise FileFormatError(

@@ -1,7 +1,7 @@
-"""Which way round a table lies: samples in rows, or features in rows as in tables of GEO, TCGA and 10x.
+"""Orientation of tables: samples in rows, or features in rows as in tables of GEO, TCGA and 10x.
 
-It is transposed without being told only if names leave no doubt: those of samples stand in the first line, or those of
-features in the first column. Tables of which both could be true are an error, which asks for ``transpose``.
+A table is transposed automatically only if its names are unambiguous: names of samples in the first line, or names of
+features in the first column. Ambiguous tables are an error, which asks for ``transpose``.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, text_array
+from manyview.io._common import Options, Part, plain_key, text_array
 from manyview.io._ids import LABEL_COLUMNS, id_candidates, key_numbers, loosened, share_in_common
-from manyview.io._tables import Table, is_numeric, numbers_in
-from manyview.io._variables import plain_key
+from manyview.io._table_files import Table, is_numeric, numbers_in
 
-_LARGELY = 0.5  # share of the smaller set of names that the larger one has, too
-_MOST = 0.8  # share of the names that look alike
-_LOOKED_AT = 2000  # names
-_FEWEST = 3  # rows, and columns, of which the names can tell anything
+_LARGELY = 0.5  # share of the smaller set of names that the larger one contains
+_MOST = 0.8  # share of the names that match a pattern
+_LOOKED_AT = 2000  # names compared with patterns
+_FEWEST = 3  # rows and columns for which names are evidence
 
 _BARCODE = re.compile(
     r"[ACGTN]{4,}[-._]\d+|[ACGT]{8,}|\w*[ACGT]{12,}[-._]?\d*"  # 10x
@@ -58,18 +57,18 @@ _FEATURE_COLUMNS = frozenset(
 def orient(
     parts: Sequence[Part], options: Options, labels: Table | None, view_names: Sequence[str]
 ) -> tuple[list[Part], tuple[str, ...]]:
-    """Transpose the files that have features in rows; return all, and the names of those that were recognised.
+    """Transpose the files with features in rows; return all, and the names of the transposed files.
 
     Parameters
     ----------
     parts : sequence of Part
         The files with views.
     options : Options
-        ``transpose`` is what the caller said: True, False, names of files or views, or None.
+        ``transpose`` is the argument of the caller: True, False, names of files or views, or None.
     labels : Table, optional
         The file of classes: its ids are names of samples.
     view_names : sequence of str
-        What the view of each file is called.
+        Name of the view of each file.
     """
     given = options.transpose
     if given is True:
@@ -83,7 +82,7 @@ def orient(
 
 
 def _named(given: Sequence[str], parts: Sequence[Part], view_names: Sequence[str]) -> list[int]:
-    """The files that the caller named, by their paths or names, or those of their views."""
+    """Return the indices of the files that the caller named, by path, file name or view name."""
     found = []
     for name in given:
         same = [
@@ -105,26 +104,26 @@ class _Names:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        barcodes = _share(_BARCODE, table.names[1:]) >= _MOST  # then numbers in the first column are names, too
+        barcodes = _share(_BARCODE, table.names[1:]) >= _MOST  # then numbers in the first column are names
         start = _first_sample(table) or (_counted_features(table) if barcodes else 0)
         self.header = table.names[start:]
-        few = len(self.header) < _FEWEST  # then the rows are not worth the memory
+        few = len(self.header) < _FEWEST  # then the names of the rows are not needed
         self.rows = [] if few or not start else [str(one) for one in table.frame[0]]
         self.row_keys, self.header_keys = (key_numbers(map(loosened, _texts(own))) for own in (self.rows, self.header))
 
     @property
     def can_tell(self) -> bool:
-        """Whether there are names on both sides, and enough of them."""
+        """Return whether there are enough names in both the first line and the first column."""
         return min(len(self.rows), len(self.header_keys)) >= _FEWEST
 
     @property
     def has_feature_rows(self) -> bool:
-        """Whether the first column says that it holds features, by its own name or by most of its values."""
+        """Return whether the first column holds features, by its name or by most of its values."""
         return plain_key(self.table.names[0]) in _FEATURE_COLUMNS or _share(_FEATURE, self.rows) >= _LARGELY
 
     @property
     def is_transposed(self) -> bool:
-        """Whether features are in rows, by the looks of the names alone."""
+        """Return whether features are in rows, by the patterns of the names alone."""
         if not self.can_tell or self.has_sample_rows:
             return False
         symbols = _share(_FEATURE, self.rows) + _share(_SYMBOL, self.rows, but=(_BARCODE, _SAMPLE, _FEATURE))
@@ -133,12 +132,12 @@ class _Names:
 
     @property
     def has_sample_rows(self) -> bool:
-        """Whether most names in the first column look like those of samples."""
+        """Return whether most names in the first column look like samples."""
         return _share(_BARCODE, self.rows) + _share(_SAMPLE, self.rows, but=(_BARCODE,)) >= _LARGELY
 
     @property
     def has_sample_header(self) -> bool:
-        """Whether most names in the first line look like those of samples."""
+        """Return whether most names in the first line look like samples."""
         return _share(_BARCODE, self.header) + _share(_SAMPLE, self.header, but=(_BARCODE,)) >= _LARGELY
 
 
@@ -146,7 +145,7 @@ def _recognise(tables: Sequence[Table | None], options: Options, labels: Table |
     names = {i: _Names(table) for i, table in enumerate(tables) if table is not None and _may_be(table, options)}
     names = {i: own for i, own in names.items() if own.can_tell}
     classes = [] if labels is None else [one.texts for one in id_candidates(labels, options.label_column)]
-    samples = [key_numbers(map(loosened, own)) for own in classes]  # sets of names that samples are known to have
+    samples = [key_numbers(map(loosened, own)) for own in classes]  # known names of samples
     turned: dict[int, bool] = {}
     waiting = dict(names)
     for i, own in names.items():
@@ -173,7 +172,7 @@ def _recognise(tables: Sequence[Table | None], options: Options, labels: Table |
 
 
 def _compared(waiting: dict[int, _Names]) -> dict[int, bool]:
-    """What the names of several files, none of which looks like that of a sample, tell by recurring."""
+    """Decide by names that recur in several files, where no name looks like a sample."""
     turned: dict[int, bool] = {}
     for i, own in waiting.items():
         others = [other for j, other in waiting.items() if j != i]
@@ -199,9 +198,9 @@ def _compared(waiting: dict[int, _Names]) -> dict[int, bool]:
 
 
 def _may_be(table: Table, options: Options) -> bool:
-    """Whether nothing that the caller or the names of columns say tells that samples are in rows."""
-    told = [*(options.id_column or ()), *([options.label_column] if options.label_column else [])]
-    return not any(name in told or plain_key(name) in LABEL_COLUMNS for name in table.names)
+    """Return whether neither the caller nor names of columns imply that samples are in rows."""
+    named = [*(options.id_column or ()), *([options.label_column] if options.label_column else [])]
+    return not any(name in named or plain_key(name) in LABEL_COLUMNS for name in table.names)
 
 
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
@@ -209,7 +208,7 @@ def _alike(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _texts(names: Iterable[str]) -> list[str]:
-    """The names that are no numbers: columns that are only counted say nothing."""
+    """Return the names that are not numbers: numbered columns are no evidence."""
     return [name for name in names if not name.replace(".", "", 1).isdecimal()]
 
 
@@ -226,7 +225,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _first_sample(table: Table) -> int:
-    """The number of columns in front that hold text: the names of the features, and what else is said of them."""
+    """Return the number of leading text columns: names and descriptions of the features."""
     columns = (at for at in range(len(table.names)) if is_numeric(numbers_in(table.frame[at])))
     return next(columns, len(table.names))
 
@@ -250,7 +249,7 @@ def _transposed(part: Part) -> Part:
 
 
 def _counted_features(table: Table) -> int:
-    """1 if the first column holds names that are numbers, such as Entrez ids; else 0."""
+    """Return 1 if the first column holds numeric names, such as Entrez ids; else 0."""
     return int(any(column.at == 0 for column in id_candidates(table, None)))
 
 

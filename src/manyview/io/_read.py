@@ -1,4 +1,4 @@
-"""`read_views`: from files to `Views`. Each format has its reader; the tables below say which."""
+"""`read_views`: from files to `Views`. The tables below map extensions to readers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from manyview._utils.formats import (
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
-from manyview.io._annotations import LabelSource, LabelsPath, annotate, check_order
-from manyview.io._columns import read_table, read_table_labels, settle
-from manyview.io._common import Options, Part
+from manyview.io._annotations import LabelSource, LabelsPath, annotate, check_order, read_text_labels
+from manyview.io._common import Options, Part, plain_key
 from manyview.io._ids import key_numbers
 from manyview.io._join import agreed_labels, joined, loosen, matched_by
-from manyview.io._labels import is_label_key, read_text_labels
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
 from manyview.io._orientation import orient
-from manyview.io._tables import Table, load_table
-from manyview.io._variables import plain_key
+from manyview.io._table_columns import read_table, read_table_labels, settle
+from manyview.io._table_files import Table, load_table
+from manyview.io._variables import is_label_key
 from manyview.views import Reading, Views
 
 Reader = Callable[[Path, Options], Part]
@@ -50,7 +49,7 @@ READERS = {extension: _VIEW_READERS.get(extension, read_table) for extension in 
 LABEL_READERS = {extension: _LABEL_READERS.get(uncompressed(extension), read_table_labels) for extension in LABEL_FILES}
 
 _NO_TABLES = frozenset({"changelog", "citation", "copying", "license", "licence", "manifest", "notice", "readme"})
-"""Texts that lie beside data, as `plain_key` spells their names: in a folder, such a ``.txt`` is left out."""
+"""Names (normalised by `plain_key`) of ``.txt`` files beside data, which are left out of a folder."""
 
 
 def read_views(
@@ -70,8 +69,8 @@ def read_views(
 ) -> Views:
     """Read views, and labels and sample ids where there are any, from one file or from several.
 
-    Values are left as they are: types are not changed and gaps stay NaN, for :func:`manyview.check_views` to
-    check. Nothing is ever unpickled.
+    Values are unchanged: types are kept and missing values are NaN, for :func:`manyview.check_views` to check. Nothing
+    is ever unpickled.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def read_views(
         ``truth``, ``label`` or the like, in upper or lower case: a row or a column, a cell, or a one-hot
         matrix.
     names : sequence of str, optional
-        What to call the views. Default: the keys of the mapping, the names of the files without extension,
+        Names of the views. Default: the keys of the mapping, the names of the files without extension,
         the names of the variables in the file, or ``view0``, ``view1``, ... for the elements of a cell.
     id_column : str, sequence of str, or False, optional
         In tables: the column with the sample ids; several names if files call it differently. False: there are no
@@ -128,8 +127,8 @@ def read_views(
         samples in other files or in that of ``labels`` stand in the first line, or features such as genes in the first
         column and samples in the first line. Where they leave some, it is an error. False: samples are in rows.
     max_bytes : int, optional
-        Files that would take more memory, compressed ones also once they are unfolded, are refused before they take
-        it. Default: the memory of the machine.
+        Files that would take more memory, after decompression, are refused before it is allocated.
+        Default: the memory of the machine.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def read_views(
         max_bytes=physical_memory() if max_bytes is None else max_bytes,
     )
     files, file_names, sources = _files(path, _label_sources(labels))
-    # A column that is named as a label is no feature. Numbers are what columns without a name are called.
+    # A column named as a label is not a feature. Columns without names are called by their numbers.
     named = (source.columns(())[0] for source in sources if source.chosen.startswith(":"))
     options = replace(options, left_out=frozenset(name for name in named if name and not name.isdecimal()))
     parts = [read_file(file, READERS, options) for file in files]
@@ -238,7 +237,7 @@ def _transpose(transpose: object) -> tuple[str, ...] | bool | None:
 
 
 def _labels_table(sources: Sequence[LabelSource], options: Options) -> Table | None:
-    """The first file of labels, if it is a table, to see what of the views recurs in it."""
+    """Return the first file of labels, if it is a table, to find values of the views in it."""
     path = sources[0].path if sources else None
     extension = None if path is None else extension_of(path, LABEL_READERS)
     if path is None or extension is None or LABEL_READERS[extension] is not read_table_labels or not path.is_file():
@@ -247,7 +246,7 @@ def _labels_table(sources: Sequence[LabelSource], options: Options) -> Table | N
 
 
 def _known_ids(parts: Sequence[Part]) -> np.ndarray | None:
-    """The ids of the first file that has some, as sorted numbers."""
+    """Return the sorted hashes of the ids of the first file that has some."""
     ids = next((part.ids for part in parts if part.ids is not None), None)
     return None if ids is None else key_numbers(ids.tolist())
 
@@ -310,7 +309,7 @@ def _files_in(folder: Path, labels: list[LabelSource]) -> tuple[list[Path], list
 
 
 def _is_text_beside(file: Path) -> bool:
-    """Whether a file of a folder is a text for people, such as README.txt."""
+    """Return whether a file of a folder is documentation, such as README.txt."""
     return file.suffix.lower() == ".txt" and plain_key(file.stem) in _NO_TABLES
 
 
@@ -333,11 +332,11 @@ def _known(readers: Mapping[str, Reader]) -> str:
 
 
 def similar_files(path: Path) -> str:
-    """What else may have been meant, to end an error with."""
+    """Return a hint with similar file names, for the end of an error."""
     if not path.parent.is_dir():
         return f" There is no folder {path.parent} either."
     there = [file for file in path.parent.iterdir() if not file.name.startswith(".")]
-    # An extension in common does not make two names similar.
+    # Compared without extensions, which do not make two names similar.
     names = {name_without_extension(file).lower(): file.name for file in there}
     close = [names[name] for name in get_close_matches(name_without_extension(path).lower(), names, n=3)]
     return f" Did you mean {' or '.join(close)}?" if close else " Paths are seen from the folder you are in."
@@ -361,6 +360,6 @@ def _view_names(parts: Sequence[Part], file_names: Sequence[str] | None) -> tupl
 
 
 def _present(parts: Sequence[Part]) -> np.ndarray | None:
-    """A column per view, if an outer join has told."""
+    """Return which samples have which views after an outer join, one column per view."""
     columns = [part.present for part in parts for _ in part.arrays if part.present is not None]
     return np.column_stack(columns) if columns else None

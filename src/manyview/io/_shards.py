@@ -1,277 +1,239 @@
-"""`open_views`: large views from files, without passing through one memory."""
+"""One file of a large view: its header, and some of its rows.
+
+The header is read once, when the views are opened. The rows are read where they are needed, perhaps on another machine,
+from the paths and row numbers in a `Block` alone.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping, Sequence
-from glob import glob
-from itertools import pairwise
+import socket
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from manyview._utils.formats import extension_of, uncompressed
 from manyview._utils.imports import require
-from manyview._utils.machine import physical_memory
-from manyview.exceptions import FileFormatError, ViewsError
-from manyview.io._common import Options, reading
-from manyview.io._read import LABEL_READERS, read_file, similar_files
-from manyview.io._shard_files import NPY, Block, Shard, Span, kind_of, open_shard, read_block, size_of
-from manyview.io._streams import open_bytes
-from manyview.views import Views
+from manyview.exceptions import FileFormatError
+from manyview.io._common import plain_key, reading
+from manyview.io._ids import LABEL_COLUMNS
+from manyview.io._numpy import read_header
+from manyview.io._table_files import is_id_name, listed
 
-Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-_BLOCK_BYTES = 2**25
-_ROW_STEP = 8192
-_MOST_BLOCKS = 2**20
-_KNOWN = ".npy, .parquet or a zarr folder"
+NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
+_BATCH_ROWS = 8192
+_MOST_PIECES = 2**20
+_ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
 
 
-def open_views(
-    views: Mapping[str, Source],
-    *,
-    labels: Any = None,
-    block_rows: int | None = None,
-    skip_columns: Sequence[str] | None = None,
-    as_dask: bool = True,
-) -> Views:
-    """Open views that need not fit into memory; values are read block by block when they are asked for.
+@dataclass(frozen=True)
+class Shard:
+    """The header of a file."""
 
-    Only the headers of the files are read here. Rows are matched by position: all views must have the same samples in
-    the same order. For files that fit into memory, :func:`manyview.read_views` knows more formats, and joins on ids.
+    path: Path
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    pieces: tuple[int, ...] = ()
+    """Numbers of rows that can only be read together. Empty: any row can be read alone."""
+    columns: tuple[str, ...] = ()
+    """Names of the features, where they have names."""
+    skipped: tuple[str, ...] = ()
+    """Names of the columns that are not features."""
+    may_have_gaps: bool = False
+    """Whether integer columns may have missing values, read as NaN."""
 
-    Parameters
-    ----------
-    views : mapping of name to path, pattern, folder or sequence of paths
-        Where each view is: in one file or in several, its *shards*, which follow one another by rows. Formats are
-        ``.npy``, ``.parquet`` and zarr (a folder that holds one array). The shards of a pattern (``"colour-*.npy"``) or
-        of a folder come in the natural order of their names, ``part-2`` before ``part-10``; those of a sequence in its
-        order. They must have the same format, columns and dtype.
-    labels : path or array-like, optional
-        The classes, one per sample; these are loaded. A file may be ``.npy``, ``.parquet``, a table of text or ``.txt``
-        (one class per line), as in :func:`manyview.read_views`.
-    block_rows : int, optional
-        Number of rows of a block of the Dask arrays, the same in all views, wherever their shards end. By default a
-        multiple of 8192, at least that, such that a block of all views together has about 32 MB.
-    skip_columns : sequence of str, optional
-        Columns of parquet files that are no features, such as ids. By default all columns are features, and one that by
-        its name holds ids or classes is an error.
-    as_dask : bool, default=True
-        False: return ``np.memmap`` arrays, for one machine; that needs no Dask, but one ``.npy`` file per view.
-
-    Returns
-    -------
-    Views
-        With Dask arrays, all in the same blocks of rows, each with all columns. A task knows no more than paths and
-        numbers of rows and opens the files itself, so that any worker that sees the same files can run it, and run it
-        again. Types are kept: ``float32`` stays ``float32``, integers stay integers. Parquet columns get their common
-        type; integers with gaps become ``float64``, the gaps NaN.
-
-    Raises
-    ------
-    FileFormatError
-        If a file is damaged or foreign, or does not go with the other shards; with its name.
-    FileNotFoundError
-        If there is no such file, or none that matches the pattern.
-    ViewsError
-        If views differ in their number of rows.
-
-    Notes
-    -----
-    The least that can be read is a row of ``.npy``, a chunk of zarr and a row group of parquet. Where one of the latter
-    is larger than a block, it is a task of its own, which the blocks are then cut from, and has to fit into memory:
-    when writing parquet, mind ``row_group_size``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from manyview import open_views
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for part in range(3):
-    ...         np.save(Path(folder, f"colour-{part}.npy"), np.full((2, 4), part, dtype=np.float32))
-    ...     np.save(Path(folder, "texture.npy"), np.arange(18).reshape(6, 3))
-    ...     views = open_views({"colour": f"{folder}/colour-*.npy", "texture": f"{folder}/texture.npy"}, block_rows=4)
-    ...     views, views["colour"].chunks, views["colour"][3:5, 0].compute()
-    (Views(6 samples; colour: 4, texture: 3), ((4, 2), (4,)), array([1., 2.], dtype=float32))
-    """
-    if not isinstance(views, Mapping) or not views:
-        raise TypeError(f"views: expected a mapping of names to paths, with at least one view, got {views!r}.")
-    if block_rows is not None and (not isinstance(block_rows, int | np.integer) or block_rows < 1):
-        raise ValueError(f"block_rows: expected an integer of at least 1, got {block_rows!r}.")
-    if isinstance(skip_columns, str):
-        raise TypeError(f"skip_columns: expected a sequence of names, got the text {skip_columns!r}.")
-    files = {str(name): _find_shards(f"views[{name!r}]", source) for name, source in views.items()}
-    shards = {name: [open_shard(path, skip_columns) for path in paths] for name, paths in files.items()}
-    skipped = tuple(skip_columns or ())
-    _check_skipped([shard for group in shards.values() for shard in group], skipped)
-    for group in shards.values():
-        _check_alike(group)
-    n_samples = _check_rows(shards)
-    if as_dask:
-        arrays = _as_dask(list(shards.values()), block_rows, skipped)
-    else:
-        arrays = [_as_memmap(name, group) for name, group in shards.items()]
-    if isinstance(labels, str | os.PathLike):
-        labels = _read_labels(Path(labels), n_samples)
-    return Views(tuple(arrays), tuple(shards), labels=labels)
+    @property
+    def features(self) -> str:
+        """Columns and type, which all shards of a view share, for errors."""
+        return f"{self.shape[1]} columns of {self.dtype}"
 
 
-def _find_shards(where: str, source: Source) -> list[Path]:
-    """The files of one view, in the order of their rows."""
-    if isinstance(source, bytes) or not (isinstance(source, str | os.PathLike | Sequence) and source):
-        raise TypeError(f"{where}: expected a path, a pattern, a folder or a sequence of paths, got {source!r}.")
-    given = [source] if isinstance(source, str | os.PathLike) else source
-    found = [path for item in given for path in _expand(where, Path(item))]
-    kinds = {kind_of(path): path for path in reversed(found)}
-    if "" in kinds:
-        raise FileFormatError(f"{kinds['']}: cannot be opened by its name. Expected {_KNOWN}.")
-    if len(kinds) > 1:
+class Span(NamedTuple):
+    """Rows of one file, and how many bytes it had when it was opened."""
+
+    path: str
+    start: int
+    stop: int
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one view, from one or more files: the only argument of a task."""
+
+    spans: tuple[Span, ...]
+    n_columns: int
+    dtype: np.dtype
+    skip_columns: tuple[str, ...] = ()
+
+
+def read_block(block: Block) -> np.ndarray:
+    """Load the rows of a block, and no others."""
+    values = np.empty((sum(span.stop - span.start for span in block.spans), block.n_columns), block.dtype)
+    filled = 0
+    for span in block.spans:
+        path = Path(span.path)
+        _check_unchanged(path, span.n_bytes)
+        kind = kind_of(path)
+        with reading(path, kind):
+            part = values[filled : filled + span.stop - span.start]
+            _FILL[kind](path, span.start, span.stop, part, block.skip_columns)
+        filled += len(part)
+    return values
+
+
+def _check_unchanged(path: Path, n_bytes: int) -> None:
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path}: no such file on {socket.gethostname()}, though it was there when the views were opened. Every "
+            "Dask worker needs the files under the same path."
+        )
+    if size_of(path) != n_bytes:
         raise FileFormatError(
-            f"{where}: expected shards of one format, found {' and '.join(map(str, kinds.values()))}."
+            f"{path}: has changed since the views were opened (from {n_bytes:,} to {size_of(path):,} bytes). Open them "
+            "again."
         )
-    return [path.absolute() for path in found]  # a worker may have another working directory
 
 
-def _expand(where: str, path: Path) -> list[Path]:
-    """One file, or what a folder holds or a pattern matches."""
-    if path.is_dir() and not kind_of(path):
-        found = [file for file in path.iterdir() if kind_of(file) and not file.name.startswith(".")]
-        if not found:
-            raise FileFormatError(f"{path}: no shards of {where} in this folder. Expected {_KNOWN}.")
-    elif path.exists():
-        found = [path]
-    elif any(mark in str(path) for mark in "*?["):
-        found = [Path(file) for file in glob(str(path))]
-        if not found:
-            raise FileNotFoundError(f"{where}: no file matches the pattern {str(path)!r}.")
-    else:
-        raise FileNotFoundError(f"{path}: no such file.{similar_files(path)}")
-    return sorted(found, key=_natural)
+def kind_of(path: Path) -> str:
+    """Return the format of a path, or ``""``."""
+    if path.is_dir():
+        is_zarr = path.suffix.lower() == ".zarr" or any((path / mark).exists() for mark in _ZARR_MARKS)
+        return ZARR if is_zarr else ""
+    return {".npy": NPY, ".parquet": PARQUET}.get(path.suffix.lower(), "")
 
 
-def _natural(path: Path) -> tuple[list[str | int], str]:
-    """A key that sorts part-2 before part-10."""
-    parts = re.split("([0-9]+)", str(path))
-    return [int(part) if i % 2 else part for i, part in enumerate(parts)], str(path)
+def size_of(path: Path) -> int:
+    """Return the bytes of the file; of a zarr folder, those of its metadata."""
+    files = [path / mark for mark in _ZARR_MARKS if (path / mark).exists()] if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
 
 
-def _check_skipped(shards: Sequence[Shard], skip_columns: Sequence[str]) -> None:
-    unknown = set(skip_columns).difference(*(shard.skipped for shard in shards))
-    if unknown:
-        raise FileFormatError(f"skip_columns: no file has a column {min(unknown)!r}.")
-
-
-def _check_alike(shards: Sequence[Shard]) -> None:
-    """All shards of a view have the columns of the first."""
-    first, *others = shards
-    for shard in others:
-        if shard.features != first.features:
-            raise FileFormatError(
-                f"{shard.path}: expected {first.features} like {first.path}, the first shard, found {shard.features}."
-            )
-        if shard.columns != first.columns:
-            expected, found = next((a, b) for a, b in zip(first.columns, shard.columns, strict=True) if a != b)
-            raise FileFormatError(
-                f"{shard.path}: expected the columns of {first.path}, the first shard, in the same order, found "
-                f"{found!r} in place of {expected!r}."
-            )
-
-
-def _check_rows(shards: Mapping[str, Sequence[Shard]]) -> int:
-    """The number of samples, if all views have the same."""
-    rows = {name: sum(shard.shape[0] for shard in group) for name, group in shards.items()}
-    if len(set(rows.values())) > 1:
-        found = ", ".join(f"{name}: {rows[name]} (in {len(group)} file(s))" for name, group in shards.items())
-        raise ViewsError(
-            f"views: expected the same number of rows in every view, got {found}. All views must describe the same "
-            "samples in the same order."
-        )
-    n_samples = next(iter(rows.values()))
-    if n_samples == 0:
-        first = next(iter(shards.values()))[0]
-        raise ViewsError(f"views: expected at least one row, the files have none; the first is {first.path}.")
-    return n_samples
-
-
-def _as_memmap(name: str, shards: Sequence[Shard]) -> np.ndarray:
-    path = shards[0].path
-    if len(shards) > 1 or kind_of(path) != NPY:
-        raise ValueError(
-            f"as_dask=False: expected one .npy file for every view, but views[{name!r}] is in {len(shards)} file(s) "
-            f"such as {path}. Use as_dask=True."
-        )
-    return np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_columns: tuple[str, ...]) -> list[Any]:
-    """All views in the same blocks of rows."""
-    dask_array = require("dask.array", extra="dask", purpose="Opening views as Dask arrays")
-    tokenize = require("dask.base", extra="dask", purpose="Opening views as Dask arrays").tokenize
-    if block_rows is None:
-        row_bytes = sum(shards[0].shape[1] * _dtype(shards).itemsize for shards in views)
-        block_rows = max(_ROW_STEP, _BLOCK_BYTES // row_bytes // _ROW_STEP * _ROW_STEP)
-    n_samples = sum(shard.shape[0] for shard in views[0])
-    if n_samples > block_rows * _MOST_BLOCKS:
+def open_shard(path: Path, skip_columns: Collection[str] | None) -> Shard:
+    """Read the header of a file, and check that it can be a view."""
+    shard = _OPEN[kind_of(path)](path, skip_columns)
+    if len(shard.shape) != 2 or shard.shape[1] == 0 or shard.dtype.kind not in "biuf":
         raise FileFormatError(
-            f"{views[0][0].path}: announces {n_samples:,} rows, which are more than {_MOST_BLOCKS:,} blocks of "
-            f"{block_rows:,}. If the file is right, pass a larger block_rows=."
+            f"{path}: expected a 2-D array of numbers (samples x features), "
+            f"found shape {shard.shape} of dtype {shard.dtype}."
         )
-    edges = [*range(0, n_samples, block_rows), n_samples]
-    arrays = []
-    for shards in views:
-        pieces = [n_rows for shard in shards for n_rows in shard.pieces if n_rows]
-        # What can only be read as a whole is read once, and then cut.
-        own_edges = np.cumsum([0, *pieces]).tolist() if max(pieces, default=0) > block_rows else edges
-        blocks = _blocks(shards, own_edges, skip_columns)
-        name = "open_views-" + tokenize(blocks, [shard.path.stat().st_mtime_ns for shard in shards])
-        array = dask_array.Array(
-            {(name, i, 0): (read_block, block) for i, block in enumerate(blocks)},
-            name,
-            chunks=(_sizes(own_edges), (blocks[0].n_columns,)),
-            meta=np.empty((0, 0), blocks[0].dtype),
+    return shard
+
+
+def _open_npy(path: Path, _: Any) -> Shard:
+    with path.open("rb") as stream, reading(path, NPY):
+        return Shard(path, *read_header(stream, path.stat().st_size, str(path)))
+
+
+def _fill_npy(path: Path, start: int, stop: int, out: np.ndarray, _: Any) -> None:
+    out[:] = np.load(path, mmap_mode="r", allow_pickle=False)[start:stop]
+
+
+def _zarr() -> Any:
+    return require("zarr", extra="dask", purpose="Reading zarr")
+
+
+def _open_zarr(path: Path, _: Any) -> Shard:
+    zarr = _zarr()
+    with reading(path, ZARR):
+        array = zarr.open(str(path), mode="r")
+        if not hasattr(array, "dtype"):
+            raise FileFormatError(
+                f"{path}: is a zarr group, which holds {listed(sorted(array)) or 'nothing'}. Give the path of one "
+                "array, such as group.zarr/name."
+            )
+        if prod(array.shape) * array.dtype.itemsize > np.iinfo(np.intp).max:
+            raise FileFormatError(
+                f"{path}: announces an array of shape {array.shape}, more than any machine can address."
+            )
+        n_rows, step = (array.shape[0], max(1, array.chunks[0])) if array.ndim else (0, 1)
+        if n_rows > step * _MOST_PIECES:  # the metadata alone can announce any number of them
+            raise FileFormatError(
+                f"{path}: announces {n_rows:,} rows in chunks of {step:,}; more than {_MOST_PIECES:,} chunks are not "
+                "read. Write it in larger ones."
+            )
+        pieces = tuple(min(step, n_rows - start) for start in range(0, n_rows, step))
+        return Shard(path, tuple(array.shape), np.dtype(array.dtype), pieces)
+
+
+def _fill_zarr(path: Path, start: int, stop: int, out: np.ndarray, _: Any) -> None:
+    out[:] = _zarr().open_array(str(path), mode="r")[start:stop]
+
+
+def _parquet() -> Any:
+    return require("pyarrow.parquet", extra="files", purpose="Reading parquet")
+
+
+def _open_parquet(path: Path, skip_columns: Collection[str] | None) -> Shard:
+    parquet, types = _parquet(), require("pyarrow.types", extra="files", purpose="Reading parquet")
+    with path.open("rb") as stream, reading(path, PARQUET), parquet.ParquetFile(stream) as file:
+        schema = file.schema_arrow
+        names = list(schema.names)
+        if skip_columns is None:
+            _refuse_ids(path, names)
+        fields = [field for field in schema if field.name not in (skip_columns or ())]
+        is_whole = {f.name: types.is_integer(f.type) or types.is_boolean(f.type) for f in fields}
+        text = [f.name for f in fields if not is_whole[f.name] and not types.is_floating(f.type)]
+        if text:
+            raise FileFormatError(
+                f"{path}: expected numbers, but {len(text)} column(s) hold something else: {listed(text)}. "
+                "Pass skip_columns= to leave them out, else encode or remove them."
+            )
+        if not fields or len(is_whole) < len(fields):
+            raise FileFormatError(
+                f"{path}: expected columns of numbers, each with its own name, found the columns {listed(names)}."
+            )
+        groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+        return Shard(
+            path,
+            (file.metadata.num_rows, len(fields)),
+            np.result_type(*(field.type.to_pandas_dtype() for field in fields)),
+            tuple(group.num_rows for group in groups),
+            tuple(field.name for field in fields),
+            tuple(name for name in names if name not in is_whole),
+            any(is_whole.values()) and any(_may_have_gaps(group, is_whole) for group in groups),
         )
-        arrays.append(array.rechunk({0: _sizes(edges)}))
-    return arrays
 
 
-def _blocks(shards: Sequence[Shard], edges: Sequence[int], skip_columns: tuple[str, ...]) -> list[Block]:
-    """Which rows of which files lie between each two edges."""
-    begins = np.cumsum([0, *(shard.shape[0] for shard in shards)]).tolist()
-    sizes = [size_of(shard.path) for shard in shards]
-    dtype, blocks, first = _dtype(shards), [], 0
-    for start, stop in pairwise(edges):
-        while begins[first + 1] <= start:
-            first += 1
-        spans, i = [], first
-        while i < len(shards) and begins[i] < stop:
-            inside = max(start, begins[i]) - begins[i], min(stop, begins[i + 1]) - begins[i]
-            if inside[0] < inside[1]:
-                spans.append(Span(str(shards[i].path), *inside, sizes[i]))
-            i += 1
-        blocks.append(Block(tuple(spans), shards[0].shape[1], dtype, skip_columns))
-    return blocks
+def _refuse_ids(path: Path, names: Sequence[str]) -> None:
+    """Refuse columns named like ids or classes: as features they would distort every distance."""
+    suspects = [name for name in names if plain_key(name) in LABEL_COLUMNS or name.startswith("__index_level_")]
+    suspects += [name for name in names[:1] if is_id_name(name)]
+    if suspects:
+        raise FileFormatError(
+            f"{path}: by their names, these columns are ids or classes, not features: {listed(suspects)}. Pass all "
+            "columns to leave out as skip_columns= (rows are matched by position), or skip_columns=[] to keep them."
+        )
 
 
-def _dtype(shards: Sequence[Shard]) -> np.dtype:
-    """That of the first, as of all others; only a float can be NaN."""
-    gaps = any(shard.may_have_gaps for shard in shards)
-    return np.result_type(shards[0].dtype, np.float64) if gaps else shards[0].dtype
+def _may_have_gaps(group: Any, is_whole: dict[str, bool]) -> bool:
+    """Return whether an integer column of this row group has, or may have, missing values."""
+    for i in range(group.num_columns):
+        column = group.column(i)
+        if is_whole.get(column.path_in_schema, False):
+            statistics = column.statistics
+            if statistics is None or not statistics.has_null_count or statistics.null_count:
+                return True
+    return False
 
 
-def _sizes(edges: Sequence[int]) -> tuple[int, ...]:
-    return tuple(stop - start for start, stop in pairwise(edges))
+def _fill_parquet(path: Path, start: int, stop: int, out: np.ndarray, skip_columns: Sequence[str]) -> None:
+    with _parquet().ParquetFile(path) as file:
+        names = [name for name in file.schema_arrow.names if name not in skip_columns]
+        ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
+        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+        at, groups = int(ends[first - 1]) if first else 0, range(first, last + 1)
+        # In batches that fit into the cache for the transposition. Without threads: blocks are read in parallel.
+        for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=names, use_threads=False):
+            begin, end = max(start, at), min(stop, at + len(batch))
+            if begin < end:
+                wanted, rows = batch.slice(begin - at, end - begin), out[begin - start : end - start]
+                for column, name in enumerate(names):
+                    rows[:, column] = wanted.column(name).to_numpy(zero_copy_only=False)  # missing values become NaN
+            at += len(batch)
 
 
-def _read_labels(path: Path, n_samples: int) -> np.ndarray | None:
-    header = None
-    if uncompressed(extension_of(path) or "") in (".csv", ".tsv", ".tab") and path.is_file():
-        # A first line of numbers could be a class or a name; the number of lines tells.
-        with open_bytes(path, physical_memory()) as lines, reading(path, "a table"):
-            n_lines = sum(bool(line.strip()) for line in lines)
-        header = {n_samples: False, n_samples + 1: True}.get(n_lines)
-    return read_file(path, LABEL_READERS, Options(header=header, max_bytes=physical_memory())).labels
+_OPEN: dict[str, Callable[..., Shard]] = {NPY: _open_npy, ZARR: _open_zarr, PARQUET: _open_parquet}
+_FILL: dict[str, Callable[..., None]] = {NPY: _fill_npy, ZARR: _fill_zarr, PARQUET: _fill_parquet}

@@ -1,9 +1,9 @@
 """Values as a JSON tree and a list of arrays, and back.
 
-``None``, truth values, integers, finite floats, text and lists are themselves in the tree. Anything else is an object
-with one key, which says what it is: ``{"array": 3}`` is array 3 of the list, ``{"dict": {...}}`` a dict, and
-``{"tuple": [...]}``, ``{"csr_array": ...}`` and so on are a *kind* of value that is kept as simpler ones. The kinds are
-a fixed table; nothing is ever imported or called because a file names it.
+``None``, booleans, integers, finite floats, text and lists are stored as they are. Anything else is an object with one
+key, its kind: ``{"array": 3}`` is array 3 of the list, ``{"dict": {...}}`` a dict, and
+``{"tuple": [...]}``, ``{"csr_array": ...}`` and so on are stored as simpler values. The kinds are a fixed table;
+nothing is ever imported or called because a file names it.
 """
 
 from __future__ import annotations
@@ -17,31 +17,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import ModelFileError
-from manyview.store._arrays import is_plain
+from manyview.store._file import is_plain
 
-_MAX_DEPTH = 64  # a value that contains itself ends here, too
-_CAN_BE_KEPT = (
-    "None, truth values, numbers, text, lists, tuples, ranges, dicts with text as keys, NumPy arrays of numbers or "
+_MAX_DEPTH = 64  # also stops at a value that contains itself
+_SUPPORTED = (
+    "None, booleans, numbers, text, lists, tuples, ranges, dicts with text as keys, NumPy arrays of numbers or "
     "text, CSR arrays and np.random.RandomState"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """How a kind of value is made simpler, and made again. ``restore`` gets what a file says and must not trust it."""
+    """How a kind of value is simplified and restored. ``restore`` gets the content of a file and must not trust it."""
 
     simplify: Callable[[Any], Any]
     restore: Callable[[Any], Any]
 
 
 class Codec:
-    """Turns values into a JSON tree and arrays, and back.
+    """Conversion of values to a JSON tree and arrays, and back.
 
     Parameters
     ----------
     records : sequence of dataclass types
-        The dataclasses that may occur, besides the kinds that always may. They are made again by calling them with
-        their fields.
+        The dataclasses that may occur besides the built-in kinds. They are restored by calling them with their fields.
 
     Examples
     --------
@@ -60,10 +59,10 @@ class Codec:
         self._names = {kind: kind.__name__ for kind in (*_KINDS, *records)}
 
     def encode(self, value: Any, where: str, arrays: list[np.ndarray], depth: int = 0) -> Any:
-        """The tree of a value; its arrays are appended to ``arrays``. ``where`` is what errors call it."""
+        """Return the tree of a value and append its arrays to ``arrays``. ``where`` is the name used in errors."""
         kind = type(value)
         if depth > _MAX_DEPTH:
-            raise ModelFileError(f"{where}: more than {_MAX_DEPTH} values within each other cannot be kept.")
+            raise ModelFileError(f"{where}: more than {_MAX_DEPTH} nested levels of values cannot be saved.")
         if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
             return value
         if kind is list:
@@ -83,9 +82,9 @@ class Codec:
         return {name: self.encode(simpler, where, arrays, depth + 1)}
 
     def decode(self, tree: Any, where: str, arrays: Sequence[np.ndarray], depth: int = 0) -> Any:
-        """The value of a tree, which may come from anybody."""
+        """Return the value of a tree, which is not trusted."""
         if depth > _MAX_DEPTH:
-            raise ModelFileError(f"{where}: more than {_MAX_DEPTH} values within each other.")
+            raise ModelFileError(f"{where}: more than {_MAX_DEPTH} nested levels of values.")
         if isinstance(tree, list):
             return [self.decode(item, f"{where}[{i}]", arrays, depth + 1) for i, item in enumerate(tree)]
         if not isinstance(tree, dict):
@@ -96,12 +95,14 @@ class Codec:
         if name == "array" and type(content) is int and 0 <= content < len(arrays):
             return arrays[content]
         if name not in self._kinds:
-            raise ModelFileError(f"{where}: {str(tree)[:80]!r} is nothing that this manyview knows; a newer one may.")
+            raise ModelFileError(
+                f"{where}: {str(tree)[:80]!r} is unknown to this version of manyview; a newer one may know it."
+            )
         simpler = self.decode(content, where, arrays, depth + 1)
         try:
             return self._kinds[name].restore(simpler)
-        except Exception as error:  # the content may be anything, and so may be what goes wrong with it
-            raise ModelFileError(f"{where}: this is no {name}. ({type(error).__name__}: {error})") from error
+        except Exception as error:  # the content may be anything, so any error is possible
+            raise ModelFileError(f"{where}: is not a valid {name}. ({type(error).__name__}: {error})") from error
 
 
 def _refusal(value: Any, where: str) -> ModelFileError:
@@ -110,11 +111,11 @@ def _refusal(value: Any, where: str) -> ModelFileError:
         what = f"an array of dtype {value.dtype}"
     elif isinstance(value, dict):
         what = "a dict with keys that are not text"
-    return ModelFileError(f"{where}: {what} cannot be kept in a file. What can be kept: {_CAN_BE_KEPT}.")
+    return ModelFileError(f"{where}: {what} cannot be saved. Supported: {_SUPPORTED}.")
 
 
 def _record_kind(record: type) -> _Kind:
-    """A dataclass; what its ``__post_init__`` refuses is refused from a file, and what its ``check`` refuses."""
+    """Return the kind of a dataclass; values that its ``__post_init__`` or ``check`` refuses are refused."""
     names = [field.name for field in dataclasses.fields(record) if field.init]
 
     def restore(fields: dict[str, Any]) -> Any:
@@ -128,14 +129,14 @@ def _record_kind(record: type) -> _Kind:
 def _csr_kind(matrix_type: type) -> _Kind:
     def simplify(matrix: Any) -> dict[str, Any]:
         if matrix.ndim != 2:
-            raise ValueError(f"a sparse array of {matrix.ndim} dimension(s) cannot be kept in a file, only of two.")
+            raise ValueError(f"a sparse array of {matrix.ndim} dimension(s) cannot be saved, only of two.")
         shape = [int(length) for length in matrix.shape]
         return {"shape": shape, "data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
 
     def restore(parts: dict[str, Any]) -> Any:
         (n_rows, n_columns), data = parts["shape"], parts["data"]
         indices, indptr = parts["indices"], parts["indptr"]
-        # SciPy's compiled code trusts the indices: one that is out of range reads memory which is not ours.
+        # SciPy's compiled code trusts the indices: one out of range reads foreign memory.
         if not (
             data.ndim == indices.ndim == indptr.ndim == 1
             and data.dtype.kind in "biufc"
@@ -159,15 +160,15 @@ def _csr_kind(matrix_type: type) -> _Kind:
 def _simplify_random_state(state: np.random.RandomState) -> dict[str, Any]:
     numbers: Any = state.get_state(legacy=False)
     if numbers["bit_generator"] != "MT19937":
-        raise ValueError(f"a RandomState of {numbers['bit_generator']} cannot be kept in a file, only of MT19937.")
+        raise ValueError(f"a RandomState of {numbers['bit_generator']} cannot be saved, only of MT19937.")
     return numbers
 
 
 def _restore_random_state(numbers: dict[str, Any]) -> np.random.RandomState:
     key, position = numbers["state"]["key"], numbers["state"]["pos"]
-    # NumPy trusts the position: one that is out of range reads memory which is not ours.
+    # NumPy trusts the position: one out of range reads foreign memory.
     if key.shape != (624,) or key.dtype != np.uint32 or not 0 <= position <= 624:
-        raise ValueError("its numbers are no state of MT19937")
+        raise ValueError("its numbers are not a state of MT19937")
     state = np.random.RandomState(0)
     state.set_state(numbers)
     return state

@@ -1,13 +1,14 @@
-"""The file: a line that says what it is, a line of JSON, the bytes of the arrays, and the SHA-256 of all that.
+"""The file format: a line with format and version, a line of JSON, the bytes of the arrays, and the SHA-256 of it all.
 
-The arrays have no names and nothing is unpacked to disk, so no name can lead anywhere. A file may come from anybody:
-what it announces is compared with its size before memory is taken for it.
+Files are not trusted: sizes that a file announces are compared with its length before memory is allocated. An array is
+described as ``[dtype, shape, order]``; arrays have no names, and nothing is unpacked to disk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,6 @@ import numpy as np
 from manyview._utils.files import PathLike, whole_file
 from manyview._version import __version__
 from manyview.exceptions import ModelFileError
-from manyview.store._arrays import allocate, as_buffer, describe, n_bytes
 
 FORMAT = 1
 """The format that is written, and the newest that is read."""
@@ -47,22 +47,26 @@ _NEVER = (
 )
 _DAMAGED = "Get the file again from where it came from, or fit the model again and save it."
 
+# Booleans, integers, reals, complex numbers, text and bytes. No Python objects, no records, and no long double,
+# whose size depends on the machine.
+_PLAIN = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[US][1-9]\d{0,7})")
+
 
 def write_file(path: PathLike, tree: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Write a tree and arrays, so that the file is there as a whole or not at all.
+    """Write a tree and arrays to a file that is complete or absent.
 
-    If anything fails, what was there before stays.
+    If anything fails, an existing file stays as it was.
 
     Parameters
     ----------
     path : str or path
     tree : JSON value
     arrays : sequence of ndarrays
-        What the tree refers to by number.
+        Arrays that the tree refers to by index.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it first.")
+        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist; make it first.")
     if target.exists() and not target.is_file():
         raise FileExistsError(f"{path}: is a folder or a device; give the name of a file.")
     with whole_file(target) as file:
@@ -74,7 +78,7 @@ def write_file(path: PathLike, tree: Any, arrays: Sequence[np.ndarray]) -> None:
 
 
 def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:
-    """Read what :func:`write_file` wrote; a byte that has changed since is an error.
+    """Read a file of :func:`write_file`; any changed byte is an error.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:
 
 
 def _pieces(tree: Any, arrays: Sequence[np.ndarray]) -> Iterator[Any]:
-    """All but the digest. An array that has to be copied is copied when its turn comes."""
+    """Yield all but the digest. Arrays that have to be copied are copied one at a time."""
     header = {"arrays": [describe(array) for array in arrays], "content": tree}
     line = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
     follow = len(line) + sum(array.nbytes for array in arrays) + _DIGEST_BYTES
@@ -107,18 +111,18 @@ def _as_line(digest: Any) -> bytes:
 
 
 def _check_first_line(path: Path, file: BufferedReader, size: int) -> int:
-    """Check what the file is, of which format and how long; return where the first line ends."""
+    """Check kind, format and length of the file; return where the first line ends."""
     line = file.readline(_FIRST_LINE_BYTES)
     if not line:
         raise ModelFileError(f"{path}: is empty. {_DAMAGED}")
     if line[: len(_MAGIC)] != _MAGIC[: len(line)]:
         raise ModelFileError(f"{path}: is {_guess(line)}, not a model file. {_NEVER}")
     if len(line) == size:
-        raise ModelFileError(f"{path}: is cut short: only {size} bytes are there. {_DAMAGED}")
-    told = _FORMAT.match(line)
-    if told and int(told["format"]) > FORMAT:
+        raise ModelFileError(f"{path}: is cut short: it has only {size} bytes. {_DAMAGED}")
+    stated = _FORMAT.match(line)
+    if stated and int(stated["format"]) > FORMAT:
         raise ModelFileError(
-            f"{path}: was written by manyview {told['version'].decode()} in format {int(told['format'])}; this is "
+            f"{path}: was written by manyview {stated['version'].decode()} in format {int(stated['format'])}; this is "
             f"manyview {__version__}, which reads up to format {FORMAT}. Update manyview."
         )
     found = _FIRST_LINE.fullmatch(line)
@@ -126,7 +130,7 @@ def _check_first_line(path: Path, file: BufferedReader, size: int) -> int:
         raise ModelFileError(f"{path}: is damaged: its first line is {line[:80]!r}. {_DAMAGED}")
     announced, present = int(found["n_bytes"]), size - len(line)
     if present < announced:
-        raise ModelFileError(f"{path}: is cut short: {present:,} of {announced:,} bytes are there. {_DAMAGED}")
+        raise ModelFileError(f"{path}: is cut short: it has {present:,} of {announced:,} bytes. {_DAMAGED}")
     if present > announced or announced < _DIGEST_BYTES:
         raise ModelFileError(f"{path}: is damaged: it announces {announced:,} bytes and has {present:,}. {_DAMAGED}")
     return len(line)
@@ -168,3 +172,46 @@ def _read_array(path: Path, file: BufferedReader, description: Any) -> np.ndarra
     if file.readinto(as_buffer(array).data) != array.nbytes:
         raise ModelFileError(f"{path}: became shorter while it was read.")
     return array
+
+
+def is_plain(dtype: np.dtype) -> bool:
+    """Return whether arrays of this dtype are defined by their bytes alone, on every machine."""
+    return dtype.names is None and dtype.subdtype is None and _PLAIN.fullmatch(dtype.str) is not None
+
+
+def describe(array: np.ndarray) -> list[Any]:
+    """Describe an array for :func:`allocate`. Fortran order is kept, because the rounding of sums depends on it."""
+    return [array.dtype.str, list(array.shape), "F" if _is_fortran(array) else "C"]
+
+
+def n_bytes(description: Any, where: str) -> int:
+    """Return the number of bytes of the described array; raise an error if the description is invalid."""
+    if not isinstance(description, list) or len(description) != 3 or not isinstance(description[1], list):
+        raise ModelFileError(f"{where}: {str(description)[:80]!r} does not describe an array.")
+    dtype, shape, order = description
+    if not isinstance(dtype, str) or not _PLAIN.fullmatch(dtype):
+        raise ModelFileError(
+            f"{where}: an array of dtype {dtype!r}. Only numbers, booleans and text are read: arrays of Python "
+            "objects would have to be unpickled, and a pickle can run any code."
+        )
+    if order not in ("C", "F") or not all(type(length) is int and length >= 0 for length in shape):
+        raise ModelFileError(f"{where}: an array of shape {shape!r} in order {order!r}.")
+    return math.prod(shape) * np.dtype(dtype).itemsize
+
+
+def allocate(description: Any, where: str) -> np.ndarray:
+    """Allocate the described array; check :func:`n_bytes` first."""
+    dtype, shape, order = description
+    try:
+        return np.empty(tuple(shape), dtype, order)
+    except ValueError as error:  # too many dimensions, or too long ones beside one of length 0
+        raise ModelFileError(f"{where}: an array of shape {str(shape)[:80]}: {error}") from error
+
+
+def as_buffer(array: np.ndarray) -> np.ndarray:
+    """Return the values in the order of the file, without a copy where possible."""
+    return np.asarray(array.T if _is_fortran(array) else array, order="C")
+
+
+def _is_fortran(array: np.ndarray) -> bool:
+    return array.flags.f_contiguous and not array.flags.c_contiguous

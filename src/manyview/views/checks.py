@@ -1,4 +1,4 @@
-"""Turn what users have into checked views: containers, samples with missing views, and the numbers of each view."""
+"""Conversion of user input into checked views: containers, missing views, and the values of each view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from manyview.exceptions import ViewsError
-from manyview.views.annotated import annotated_views, modality_views
 from manyview.views.container import (
     Views,
     check_any_view,
@@ -26,13 +25,14 @@ from manyview.views.container import (
     is_table,
     places,
 )
+from manyview.views.joins import annotated_views, modality_views
 from manyview.views.wide import ViewSizes, split_columns, split_levels
 
 Array: TypeAlias = np.ndarray | sp.csr_array
 """One checked view: a dense array or a CSR array, ``float64``, or ``float32`` where that is asked for."""
 
 LARGEST, SMALLEST = 1e150, 1e-150
-"""Between these the largest absolute value of a view must lie: squares of distances must be numbers, too."""
+"""Bounds of the largest absolute value of a view, so that squared distances neither overflow nor vanish."""
 
 
 def check_views(
@@ -47,9 +47,9 @@ def check_views(
     may_have_gaps: bool = False,
     keep_float32: bool = False,
 ) -> Views:
-    """Turn what users have into checked ``float64`` views.
+    """Convert user input into checked ``float64`` views.
 
-    A sample may lack some of the views, though not all: its row is NaN from end to end there, or ``present`` says so.
+    A sample may have missing views, but not all: its row in a missing view is all NaN, or ``present`` is False.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ def check_views(
         (nearly) equal width; or, by name, the columns of each view: a pattern (``{"rna": "rna__*"}``), a list of
         columns, a slice, a mask, or a callable that returns one of these, such as
         ``sklearn.compose.make_column_selector``; or a separator (``"__"``): what comes before it in the name of a
-        column is the view. A column that no view takes is an error. A data frame whose columns have two levels, view
-        and feature, needs nothing.
+        column is the view. A column that belongs to no view is an error. A data frame whose columns have two levels,
+        view and feature, needs no ``view_sizes``.
     present : array-like of bool, shape (n_samples, n_views), optional
-        Which views each sample has, if that is not told by rows of NaN.
+        Which views each sample has, if missing views are not rows of NaN.
     zero_rows : {"values", "missing"} or sequence of str, default="values"
-        What a row of zeros means: values like all others, or, in all views or in those that are named, that the sample
-        lacks the view. For counts of words or events the latter is often what is meant.
+        What a row of zeros means: ordinary values, or, in all views or in the named ones, a missing view. For counts of
+        words or events it often means a missing view.
     min_views, min_samples : int
-        Fewer are an error.
+        Minimum numbers of views and samples.
     may_be_constant, may_have_gaps : bool, default=False
         Whether all samples may have the same values in a view, as a few new samples may, and whether single values may
-        be NaN or infinite, for a transformer to fill in.
+        be NaN or infinite, for a transformer to impute.
     keep_float32 : bool, default=False
         Whether ``float32`` views stay ``float32``.
 
@@ -83,12 +83,12 @@ def check_views(
     -------
     Views
         With C-ordered arrays, ``float64`` or ``float32`` where that is kept; dense ones share memory with the input
-        where nothing had to be changed. Rows of views that a sample lacks are zero; ``present`` tells them from others.
+        where nothing had to be changed. Rows of missing views are zero; ``present`` distinguishes them.
 
     Raises
     ------
     ViewsError
-        With the name of the view, what must hold and what was found.
+        Names the view, what was expected and what was found.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def check_n_views(given: Views, min_views: int) -> None:
 
 
 def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Views:
-    """Check the values of every view, and find out which rows are there."""
+    """Check the values of every view, and determine which rows are present."""
     checked = []
     known = np.ones((given.n_samples, given.n_views), dtype=bool)
     for v, (where, array) in enumerate(zip(places(given.names), given.arrays, strict=True)):
@@ -155,17 +155,17 @@ def _known(views: Views) -> np.ndarray:
 
 
 def check_new_views(views: Any, *, view_sizes: ViewSizes | None = None) -> Views:
-    """Sort out the containers of samples that are to be looked at block by block; see :func:`check_block`."""
+    """Convert the containers of samples whose values are checked block by block; see :func:`check_block`."""
     return _as_views(views if view_sizes is None else split_columns(views, view_sizes))
 
 
 def check_block(block: Views, first_row: int) -> Views:
-    """Some rows of many, their values checked; they may be constant. ``first_row`` is the number of the first."""
+    """Check the values of some rows, which may be constant. ``first_row`` is the index of the first."""
     return _check_all(block, first_row=first_row, may_be_constant=True, keep_float32=True)
 
 
 def _zero_views(zero_rows: Any, names: Sequence[str]) -> Sequence[str]:
-    """Names of the views in which a row of zeros is a missing one."""
+    """Return the names of the views in which a row of zeros means a missing view."""
     if isinstance(zero_rows, str):
         if zero_rows not in ("values", "missing"):
             raise ViewsError(f"zero_rows: expected 'values', 'missing' or names of views, got {zero_rows!r}.")
@@ -183,7 +183,7 @@ def _nonzero_rows(values: Array) -> np.ndarray:
 
 
 def _as_views(views: Any) -> Views:
-    """Sort out the containers; values are looked at later."""
+    """Convert containers to Views; values are checked later."""
     if isinstance(views, Views):
         return views
     if is_annotated(views):
@@ -215,7 +215,7 @@ def _as_views(views: Any) -> Views:
 
 
 def _common_index(views: Views) -> np.ndarray | None:
-    """Sample ids from data frames: all that carry an index of their own must carry the same."""
+    """Return the sample ids of data frames; all frames with ids must have the same."""
     ids, first = None, ""
     for where, view in zip(places(views.names), views.arrays, strict=True):
         if not is_frame(view) or not has_ids(view):
@@ -228,7 +228,7 @@ def _common_index(views: Views) -> np.ndarray | None:
             raise ViewsError(
                 f"{where}: its index differs from that of {first} (row {at}: {index[at]!r} and {ids[at]!r}). "
                 "Bring the frames into one order first, for example with frame.loc[ids]; or Views.from_frames joins "
-                "them on their indexes, also if some samples are in some frames only."
+                "them on their indexes, also if samples are missing from some frames."
             )
     return ids
 
@@ -245,17 +245,17 @@ def check_values(
     may_have_gaps: bool = False,
     keep_float32: bool = False,
 ) -> tuple[Array, np.ndarray | None]:
-    """One view as finite float64, C-ordered or CSR, and which of its rows are there (None: all).
+    """Return one view as finite float64, C-ordered or CSR, and which of its rows are present (None: all).
 
     Parameters
     ----------
     present : ndarray of bool, optional
-        False for rows whose values are not to be looked at. A row that is all NaN counts as missing, too. Missing rows
+        False for missing rows, whose values are ignored. A row that is all NaN counts as missing, too. Missing rows
         become zero.
     features, samples : sequences, optional
-        Names of the columns and rows, for the texts of errors.
+        Names of the columns and rows, for errors.
     first_row : int
-        The number of the first row, for the texts of errors.
+        Index of the first row, for errors.
     may_be_constant : bool
         Whether all rows may be equal, as a few new samples may.
     may_have_gaps : bool
@@ -283,7 +283,7 @@ def check_values(
             ensure_all_finite=False,
             ensure_min_samples=1,
         )
-    except TypeError as error:  # keeps numpy's "argument must be a string or a ... number"
+    except TypeError as error:  # with numpy's "argument must be a string or a ... number"
         raise TypeError(f"{where}: expected numbers. {error}") from error
     except ValueError as error:
         raise ViewsError(f"{where}: {error}") from error
@@ -292,12 +292,12 @@ def check_values(
         if not checked.has_canonical_format or not checked.data.all():
             checked = checked.copy()  # the arrays may be the user's
             checked.sum_duplicates()
-            checked.eliminate_zeros()  # sums that pass over them are rounded otherwise
+            checked.eliminate_zeros()  # stored zeros would change the rounding of sums
     present = _present_rows(checked, present)
     if present is not None:
         checked = keep_rows(checked, present)
     if not may_have_gaps:
-        at = partial(_told, features=features, samples=samples, first_row=first_row)
+        at = partial(_position, features=features, samples=samples, first_row=first_row)
         _check_finite(checked, where, at)
         _check_size(checked, where, at, may_be_small=may_be_constant)
     seen = checked if present is None else checked[present]
@@ -308,13 +308,13 @@ def check_values(
 
 def _why_constant(n_samples: int, complete: bool) -> str:
     if n_samples <= 1:
-        return "no sample has it" if n_samples == 0 else "only one sample has it"
-    who = "every sample" if complete else f"each of the {n_samples} samples that have it"
-    return f"{who} has the same values, so it does not tell them apart"
+        return "no sample has this view" if n_samples == 0 else "only one sample has this view"
+    who = "every sample has" if complete else f"the {n_samples} samples that have this view have"
+    return f"{who} the same values, so it does not distinguish them"
 
 
 def _with_short_indices(array: sp.csr_array) -> sp.csr_array:
-    """The same with 32-bit indices where these do, because scikit-learn's k-means takes no others."""
+    """Return the array with 32-bit indices where they suffice, because scikit-learn's k-means requires them."""
     if max(array.nnz, *array.shape) > np.iinfo(np.int32).max:
         return array
     indices, indptr = (index.astype(np.int32, copy=False) for index in (array.indices, array.indptr))
@@ -322,9 +322,9 @@ def _with_short_indices(array: sp.csr_array) -> sp.csr_array:
 
 
 def _present_rows(array: Array, present: np.ndarray | None) -> np.ndarray | None:
-    """Which rows are there: not those that are marked as missing, nor those that hold nothing but NaN."""
+    """Return which rows are present: neither marked as missing nor all NaN; None for all."""
     if isinstance(array, np.ndarray):
-        # The first column tells which rows to look at, so that a complete view costs next to nothing.
+        # Only rows with NaN in the first column are checked, so that a complete view costs little.
         rows = np.flatnonzero(np.isnan(array[:, 0]))
         gone = rows[np.isnan(array[rows]).all(axis=1)]
         if gone.size:
@@ -334,7 +334,7 @@ def _present_rows(array: Array, present: np.ndarray | None) -> np.ndarray | None
 
 
 def keep_rows(array: Array, rows: np.ndarray) -> Array:
-    """A copy in which all other rows are zero."""
+    """Return a copy in which all other rows are zero."""
     if isinstance(array, np.ndarray):
         return np.where(rows[:, None], array, array.dtype.type(0))
     sizes = np.diff(array.indptr)
@@ -343,8 +343,8 @@ def keep_rows(array: Array, rows: np.ndarray) -> Array:
     return sp.csr_array((array.data[kept], array.indices[kept], indptr), shape=array.shape)
 
 
-def _told(row: int, column: int, *, features: Sequence[str] | None, samples: Any, first_row: int) -> str:
-    """Return where a value is, with the names of sample and feature where they are known."""
+def _position(row: int, column: int, *, features: Sequence[str] | None, samples: Any, first_row: int) -> str:
+    """Describe the position of a value, with the names of sample and feature where they are known."""
     sample = "" if samples is None else f" (sample {str(samples[row])!r})"
     feature = "" if features is None else f" ({features[column]!r})"
     return f"row {first_row + row}{sample}, column {column}{feature}"
@@ -357,23 +357,23 @@ def _check_finite(array: Array, where: str, at: Callable[[int, int], str]) -> No
         return
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
     raise ViewsError(
-        f"{where}: contains {what}, first at {at(*_place(array, int(np.argmin(finite))))}; {(~finite).sum()} of "
-        f"{np.prod(array.shape)} values are not finite. Impute or remove them first. (A row that is NaN from end to "
-        "end says that the sample lacks this view.)"
+        f"{where}: contains {what}, first at {at(*_row_and_column(array, int(np.argmin(finite))))}; "
+        f"{(~finite).sum()} of {np.prod(array.shape)} values are not finite. Impute or remove them first. (A row of "
+        "only NaN means that the sample has no values in this view.)"
     )
 
 
 def _check_size(array: Array, where: str, at: Callable[[int, int], str], *, may_be_small: bool) -> None:
-    """Refuse values, all finite, whose squares are not; and views that would vanish when they are squared."""
+    """Refuse finite values whose squares overflow, and views whose squares underflow."""
     values = array if isinstance(array, np.ndarray) else array.data
     if not values.size:
         return
-    largest = max(float(values.max()), -float(values.min()))  # a float32 cannot be compared with 1e150
+    largest = max(float(values.max()), -float(values.min()))  # as Python floats: 1e150 overflows in float32
     if largest > LARGEST:
-        row, column = _place(array, int(np.argmax(np.abs(values))))
+        row, column = _row_and_column(array, int(np.argmax(np.abs(values))))
         raise ViewsError(
             f"{where}: its largest value, {array[row, column]:.3g} at {at(row, column)}, is too large to be "
-            f"squared; expected at most {LARGEST:g}. If it stands for a value that is missing, impute or remove it; "
+            f"squared; expected at most {LARGEST:g}. If it marks a missing value, impute or remove it; "
             "else divide the view by a constant."
         )
     if 0 < largest < SMALLEST and not may_be_small:
@@ -383,15 +383,15 @@ def _check_size(array: Array, where: str, at: Callable[[int, int], str], *, may_
         )
 
 
-def _place(array: Array, number: int) -> tuple[int, int]:
-    """Row and column of the value of this number, among those that are stored."""
+def _row_and_column(array: Array, number: int) -> tuple[int, int]:
+    """Return row and column of a stored value, given its index among the stored values."""
     if isinstance(array, np.ndarray):
         return divmod(number, array.shape[1])
     return int(np.searchsorted(array.indptr, number, side="right")) - 1, int(array.indices[number])
 
 
 def _is_constant(array: Array) -> bool:
-    """Whether all rows are equal; reads the array once and copies nothing."""
+    """Return whether all rows are equal, without copying the array."""
     if array.shape[0] == 0:
         return True
     first = array[[0]]

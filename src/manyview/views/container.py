@@ -1,4 +1,4 @@
-"""The container: several descriptions of the same samples, with their names; and which kinds of tables there are."""
+"""The container of views with their names, and tests for the kinds of tables that it accepts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from manyview.exceptions import ViewsError
 
 @dataclass(frozen=True)
 class Reading:
-    """How the files were read that views come from.
+    """How the files of the views were read.
 
     Parameters
     ----------
     matched_by : str, optional
-        What brought the rows of several files together: "id `patient`" or "position". None: there was one file.
+        How rows of several files were matched: "id `patient`" or "position". None: there was one file.
     transposed : tuple of str
         The files that had features in rows.
 
@@ -37,7 +37,7 @@ class Reading:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All that is to be told, in words."""
+        """The facts as sentences."""
         turned = f"features were in rows: transposed {', '.join(self.transposed)}" if self.transposed else ""
         matched = "" if self.matched_by is None else f"matched by {self.matched_by}"
         return tuple(text for text in (turned, matched) if text)
@@ -50,22 +50,22 @@ class Views:
     Parameters
     ----------
     arrays : sequence of array-like or sparse, each of shape (n_samples, n_features_v)
-        The views. Arrays on disk (``np.memmap``) and Dask arrays are kept as they are, nothing of them is loaded.
+        The views. Arrays on disk (``np.memmap``) and Dask arrays are not loaded.
     names : sequence of str, optional
         One name per view, all different. Default: ``"view0"``, ``"view1"``, ...
     sample_ids : array-like of shape (n_samples,), optional
-        What each row is called.
+        Id of each row.
     labels : array-like of shape (n_samples,), optional
-        Known classes, for scoring. No estimator looks at them. Samples without one have None or NaN.
+        Known classes, for scoring; never used by estimators. None or NaN for samples without one.
     present : array-like of bool, shape (n_samples, n_views), optional
-        Which views each sample has; at least one. The values of a row that is not there are never looked at. None, also
-        if every sample has every view: nothing is missing.
+        Which views each sample has; at least one. The values of missing rows are ignored. None if every sample has
+        every view.
     feature_names : sequence of (sequence of str, or None), optional
-        What the columns of each view are called. Default: the column names of data frames, None for other views.
+        Names of the columns of each view. Default: the column names of data frames, None for other views.
     metadata : DataFrame of n_samples rows, optional
-        What else is known about the samples, such as clinical data. No estimator looks at it.
+        Further facts about the samples, such as clinical data; never used by estimators.
     reading : Reading, optional
-        How the files were read, if the views come from files: what rows were matched by.
+        How rows were matched, if the views come from files.
 
     Notes
     -----
@@ -104,7 +104,7 @@ class Views:
             raise ViewsError(f"names: expected one per view ({n_views}), got {len(names)}: {list(names)}.")
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
-            raise ViewsError(f"names: every view needs a name of its own, got {repeated[0]!r} more than once.")
+            raise ViewsError(f"names: view names must be unique, got {repeated[0]!r} more than once.")
         arrays = tuple(_to_array(array, where) for array, where in zip(self.arrays, places(names), strict=True))
         for where, array in zip(places(names), arrays, strict=True):
             if array.ndim != 2:
@@ -153,7 +153,7 @@ class Views:
 
     @classmethod
     def from_frames(cls, frames: Mapping[str, Any]) -> Views:
-        """Join data frames, one per view, on their indexes; a sample may be in some of them only.
+        """Join data frames, one per view, on their indexes; a sample may be missing from some.
 
         Parameters
         ----------
@@ -163,8 +163,8 @@ class Views:
         Returns
         -------
         Views
-            With every id that some frame has, in the order of their first appearance. ``present`` says which views
-            each sample has; the rows of the others are zero.
+            With the ids of all frames, in the order of their first appearance. ``present`` says which views each sample
+            has; rows of missing views are zero.
 
         Raises
         ------
@@ -210,20 +210,20 @@ class Views:
         return self.n_samples, sum(self.n_features)
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Go over names and views."""
+        """Iterate over names and views."""
         return zip(self.names, self.arrays, strict=True)
 
     def __len__(self) -> int:
         return self.n_samples
 
     def __sizeof__(self) -> int:
-        """Bytes with those of the arrays: Dask workers go by it when they have to spill."""
+        """Return the bytes including those of the arrays, which Dask workers use to decide what to spill."""
         sizes = (array.data.nbytes if sp.issparse(array) else getattr(array, "nbytes", 0) for array in self.arrays)
         return object.__sizeof__(self) + int(sum(sizes))
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError(
-            "Views are a table of samples and cannot be gone over. For the views: views.arrays, views.items(); for "
+            "Views are a table of samples and cannot be iterated over. For the views: views.arrays, views.items(); for "
             "samples: views[rows]."
         )
 
@@ -250,7 +250,7 @@ class Views:
         return f"Views({self.n_samples} samples; {sizes}{classes}{missing})"
 
     def has_view(self, view: int) -> np.ndarray | None:
-        """Which samples have this view; None if all have it."""
+        """Return which samples have this view; None if all do."""
         if self.present is None or self.present[:, view].all():
             return None
         return self.present[:, view]
@@ -268,36 +268,35 @@ class Views:
         )
 
     def shuffled(self, random_state: int | np.random.RandomState | None = None) -> Views:
-        """Return the same samples in a random order, the only order an honest score is measured in."""
+        """Return the samples in a random order, as needed for scores of methods that depend on the order."""
         return self.take(check_random_state(random_state).permutation(self.n_samples))
 
 
 def _n_classes(labels: np.ndarray) -> int:
-    """Number of different labels; missing ones (NaN, None) are none."""
+    """Return the number of different labels, without missing ones (NaN, None)."""
     if labels.dtype.kind == "O":
         return len({label for label in labels.tolist() if not _is_missing(label)})
     return len(np.unique(labels[~np.isnan(labels)] if labels.dtype.kind == "f" else labels))
 
 
 def _is_missing(label: Any) -> bool:
-    # NaN differs from itself; pandas' NA refuses to say whether it does.
+    # NaN differs from itself; comparing pandas' NA gives NA.
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
 def check_any_view(present: np.ndarray, sample_ids: np.ndarray | None, first_row: int = 0) -> None:
-    """Every sample needs a view; ``first_row`` is the number of the first, for the text of the error."""
+    """Refuse samples without any view; ``first_row`` is the index of the first row, for the error."""
     without = np.flatnonzero(~present.any(axis=1))
     if without.size:
         known = "" if sample_ids is None else f" ({sample_ids[without[0]]})"
         more = "" if without.size == 1 else f", and {without.size - 1} more,"
         raise ViewsError(
-            f"views: the sample in row {first_row + without[0]}{known}{more} has no view at all; nothing is known "
-            "about it, so leave it out."
+            f"views: the sample in row {first_row + without[0]}{known}{more} has no view at all; remove it."
         )
 
 
 def default_names(n_views: int) -> tuple[str, ...]:
-    """Return the names of views that come without."""
+    """Return the default names of views."""
     return tuple(f"view{v}" for v in range(n_views))
 
 
@@ -341,7 +340,7 @@ def _take_rows(array: Any, rows: Any) -> Any:
 
 
 def places(names: Sequence[str]) -> list[str]:
-    """How an error calls each view."""
+    """Return the name of each view in errors."""
     return [f"views[{name!r}]" for name in names]
 
 
@@ -353,7 +352,7 @@ def column_names(table: Any) -> tuple[str, ...] | None:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether the value is a data frame; asks without importing pandas."""
+    """Return whether the value is a data frame, without importing pandas."""
     return hasattr(value, "iloc") and hasattr(value, "dtypes")
 
 
@@ -363,31 +362,31 @@ def has_levels(table: Any) -> bool:
 
 
 def is_lazy(value: Any) -> bool:
-    """Whether the value is a Dask array; asks without importing Dask."""
+    """Return whether the value is a Dask array, without importing Dask."""
     return all(hasattr(value, name) for name in ("dask", "chunks", "shape"))
 
 
 def has_ids(frame: Any) -> bool:
-    """Whether the index of a data frame says more than the number of the row."""
+    """Return whether the index of a data frame holds ids rather than row numbers."""
     return type(frame.index).__name__ != "RangeIndex"
 
 
 def frame_values(frame: Any, where: str) -> np.ndarray:
-    """The numbers of a data frame, gaps as NaN."""
+    """Return the numbers of a data frame, missing values as NaN."""
     bad = [str(c) for c, t in frame.dtypes.items() if getattr(t, "kind", "O") not in "biuf"]
     if bad:
         raise ViewsError(
-            f"{where}: expected numeric columns, but {', '.join(map(repr, bad[:3]))} hold(s) something else."
+            f"{where}: expected numeric columns, but {', '.join(map(repr, bad[:3]))} hold(s) other values."
         )
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def is_annotated(value: Any) -> bool:
-    """Whether the value is a MuData or an AnnData object."""
+    """Return whether the value is a MuData or an AnnData object."""
     return hasattr(value, "obs_names") and hasattr(value, "obsm")
 
 
 def is_table(value: Any) -> bool:
-    """Whether the value is one array, sparse matrix, data frame or Dask array (and not a list of them)."""
+    """Return whether the value is one array, sparse matrix, data frame or Dask array, and not a list of them."""
     is_array = sp.issparse(value) or isinstance(value, np.ndarray) or is_lazy(value)
     return is_array or (hasattr(value, "iloc") and hasattr(value, "shape"))

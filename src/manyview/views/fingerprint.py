@@ -1,4 +1,4 @@
-"""What data a result was made of, as one short text."""
+"""Checksum of views, to recognise the data that a result was computed from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from manyview.views.container import Views
 
 
 def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
-    """A checksum that changes with any name, shape, type, value or class.
+    """Return a checksum that changes with any name, shape, type, value or class.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
     """
     digest = hashlib.sha256()
 
-    def add(what: str, array: Any) -> None:
-        digest.update(f"{what} {array.dtype.str} {array.shape}\n".encode(errors="surrogatepass"))
+    def add(name: str, array: Any) -> None:
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode(errors="surrogatepass"))
         digest.update(np.ascontiguousarray(array).data)
 
     for name, view in zip(views.names, views.arrays, strict=True):
         if sp.issparse(view):
-            table = sp.csr_array(view, copy=True)  # one form for all ways of storing the same entries
+            table = sp.csr_array(view, copy=True)  # canonical form of the same entries
             table.sum_duplicates()
             digest.update(f"sparse {name} {table.shape}\n".encode(errors="surrogatepass"))
             add("starts", table.indptr.astype(np.int64))

@@ -1,4 +1,7 @@
-"""Samples that only some tables have: one list of all ids, every table spread over it, and who has what."""
+"""Outer joins of tables on sample ids: data frames, and the modalities of AnnData and MuData objects.
+
+AnnData and MuData are recognised by their attributes; neither package is imported.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import ViewsError
-from manyview.views.container import frame_values, has_ids, is_frame
+from manyview.views.container import frame_values, has_ids, is_annotated, is_frame
 
 
 class Joined(NamedTuple):
-    """Tables with the same rows: a sample that a table lacks has a row of zeros there, and False in ``present``."""
+    """Tables with the same rows: a sample that is missing from a table has zeros there, and False in ``present``."""
 
     arrays: tuple[Any, ...]
     sample_ids: np.ndarray
@@ -30,14 +33,14 @@ def outer_join(arrays: Sequence[Any], ids: Sequence[Any], places: Sequence[str],
     ids : sequence of sequences
         The ids of every table.
     places : sequence of str
-        How errors call the tables.
+        Names of the tables in errors.
     order : sequence, optional
         Ids that come first, in this order. The others follow in the order of their first appearance.
     """
-    everyone, (_, *rows) = unite_ids([order, *ids], ["order", *places])
-    n = len(everyone)
+    all_ids, (_, *rows) = unite_ids([order, *ids], ["order", *places])
+    n = len(all_ids)
     spread_arrays = tuple(spread(array, own, n) for array, own in zip(arrays, rows, strict=True))
-    return Joined(spread_arrays, everyone, np.column_stack([holds(own, n) for own in rows]))
+    return Joined(spread_arrays, all_ids, np.column_stack([holds(own, n) for own in rows]))
 
 
 def join_frames(frames: Mapping[str, Any]) -> Joined:
@@ -51,11 +54,11 @@ def join_frames(frames: Mapping[str, Any]) -> Joined:
             raise ViewsError(f"{place}: expected a data frame, got {_kind(frame)}.")
         if not has_ids(frame):
             raise ViewsError(
-                f"{place}: its index only counts the rows, so there is nothing to join on. Make the ids the index, for "
+                f"{place}: its index only counts the rows, so it has no ids to join on. Make the ids the index, for "
                 "example with frame.set_index('sample'); if the row numbers are the ids, with list(frame.index)."
             )
         if frame.index.to_frame().isna().any(axis=None):
-            raise ViewsError(f"{place}: a sample has no id; its index has gaps.")
+            raise ViewsError(f"{place}: a sample has no id; its index has missing values.")
         if len(frame):
             first_ids[place] = frame.index[0]
     _check_one_kind(first_ids)
@@ -64,26 +67,26 @@ def join_frames(frames: Mapping[str, Any]) -> Joined:
 
 
 def unite_ids(ids: Sequence[Any], places: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """All ids in the order of their first appearance, and the positions among them of every table's rows."""
-    # An empty list has a type, too, which would change that of the others.
+    """Return all ids in the order of their first appearance, and the positions of every table's rows among them."""
+    # Empty lists are left out, because their type would change that of the others.
     flat = np.concatenate([np.asarray(own) for own in ids if len(own)] or [np.array([], dtype=object)])
     position = {id_: i for i, id_ in enumerate(dict.fromkeys(flat.tolist()))}
     rows = np.array([position[id_] for id_ in flat.tolist()], dtype=np.intp)
-    everyone = flat[np.unique(rows, return_index=True)[1]]
+    all_ids = flat[np.unique(rows, return_index=True)[1]]
     split = np.split(rows, np.cumsum([len(own) for own in ids])[:-1])
     for own, place in zip(split, places, strict=True):
         counts = np.bincount(own, minlength=1)
         if counts.max() > 1:
             repeated = own[np.argmax(counts[own] > 1)]
             raise ViewsError(
-                f"{place}: the id {str(everyone[repeated])!r} occurs {counts[repeated]} times; {(counts > 1).sum()} "
-                "id(s) are repeated. Every sample needs an id of its own."
+                f"{place}: the id {str(all_ids[repeated])!r} occurs {counts[repeated]} times; {(counts > 1).sum()} "
+                "id(s) are repeated. Ids must be unique."
             )
-    return everyone, split
+    return all_ids, split
 
 
 def spread(values: Any, rows: np.ndarray, n_samples: int) -> Any:
-    """Put row i of the values into row ``rows[i]`` of ``n_samples`` rows; the others are zero. Keeps the type."""
+    """Copy row i of the values to row ``rows[i]`` of ``n_samples`` rows, with zeros elsewhere. Keeps the type."""
     if np.array_equal(rows, np.arange(n_samples)):
         return values
     if sp.issparse(values):
@@ -95,23 +98,79 @@ def spread(values: Any, rows: np.ndarray, n_samples: int) -> Any:
 
 
 def holds(rows: np.ndarray, n_samples: int) -> np.ndarray:
-    """True for the samples whose positions are among the rows."""
+    """Return a mask of the samples at these positions."""
     mask = np.zeros(n_samples, dtype=bool)
     mask[rows] = True
     return mask
 
 
 def _check_one_kind(first_ids: Mapping[str, Any]) -> None:
-    """Ids that are numbers here and text there never meet, and every sample would seem to lack a view."""
+    """Refuse ids that are numbers in one table and text in another, which would never match."""
     text = {place: id_ for place, id_ in first_ids.items() if isinstance(id_, str)}
     other = {place: id_ for place, id_ in first_ids.items() if place not in text}
     if text and other:
         (a, id_a), (b, id_b) = next(iter(text.items())), next(iter(other.items()))
         raise ViewsError(
-            f"{b}: its ids are no text, such as {id_b}, but those of {a} are, such as {id_a!r}. "
-            "Bring them to one type, for example with frame.index.astype(str)."
+            f"{b}: its ids are not text, such as {id_b}, but those of {a} are, such as {id_a!r}. "
+            "Convert them to one type, for example with frame.index.astype(str)."
         )
 
 
 def _kind(value: Any) -> str:
     return "none" if isinstance(value, Mapping) else type(value).__name__
+
+
+def annotated_views(data: Any) -> dict[str, Any]:
+    """Return the fields of `Views`: the modalities of a MuData, or the 2-D entries in ``obsm`` of an AnnData."""
+    if not hasattr(data, "mod"):
+        return _obsm_views(data)
+    if getattr(data, "axis", 0) == 1:
+        raise ViewsError("views: expected a MuData whose modalities share samples (axis=0), got axis=1.")
+    fields = modality_views(data.mod, order=np.asarray(data.obs_names))
+    unknown = len(fields["sample_ids"]) - len(data.obs_names)
+    if unknown:
+        raise ViewsError(
+            f"views: {unknown} samples of the modalities are not in obs_names of the MuData, such as "
+            f"{str(fields['sample_ids'][-1])!r}. Call its method update() first."
+        )
+    return fields
+
+
+def modality_views(modalities: Mapping[str, Any], order: Any = ()) -> dict[str, Any]:
+    """Return the fields of `Views` from AnnData objects, joined on their ids: ``X`` of each is a view."""
+    names = tuple(str(name) for name in modalities)
+    places = [f"views[{name!r}]" for name in names]
+    for place, modality in zip(places, modalities.values(), strict=True):
+        if not is_annotated(modality) or hasattr(modality, "mod"):
+            raise ViewsError(
+                f"{place}: expected an AnnData object like the other views, got {type(modality).__name__}. "
+                "Pass AnnData objects only, which are joined on obs_names, or arrays only, such as adata.X."
+            )
+        if modality.X is None:
+            raise ViewsError(f"{place}: the AnnData object has no values in X.")
+    arrays = [_in_memory(modality.X) for modality in modalities.values()]
+    ids = [np.asarray(modality.obs_names) for modality in modalities.values()]
+    features = tuple(
+        tuple(map(str, modality.var_names)) if hasattr(modality, "var_names") else None
+        for modality in modalities.values()
+    )
+    return {"names": names, "feature_names": features, **outer_join(arrays, ids, places, order)._asdict()}
+
+
+def _obsm_views(data: Any) -> dict[str, Any]:
+    entries = {str(key): data.obsm[key] for key in data.obsm if len(getattr(data.obsm[key], "shape", ())) == 2}
+    if len(entries) < 2:
+        raise ViewsError(
+            "views: the views of one AnnData object are the 2-D entries in its obsm; expected at least two, got "
+            f"{', '.join(entries) or 'none'}. Several AnnData objects: pass a dict of them, or a MuData."
+        )
+    arrays = tuple(_in_memory(entry) for entry in entries.values())
+    return {"arrays": arrays, "names": tuple(entries), "sample_ids": np.asarray(data.obs_names)}
+
+
+def _in_memory(array: Any) -> Any:
+    """Load values on disk (backed mode) or not yet computed (Dask)."""
+    for load in ("to_memory", "compute"):
+        if hasattr(array, load):
+            array = getattr(array, load)()
+    return array if sp.issparse(array) or is_frame(array) else np.asarray(array)

@@ -1,4 +1,4 @@
-"""One table that holds several views side by side: cut by widths, by names, or by a column index of two levels."""
+"""Splitting one table into views: by widths, by names of columns, or by a column index of two levels."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from manyview.exceptions import ViewsError
 from manyview.views.container import Views, column_names, has_ids, is_annotated, is_frame, is_lazy, is_table
 
 ViewSizes: TypeAlias = int | str | Sequence[int] | Mapping[str, Any]
-"""How a table is cut: see ``view_sizes`` of :func:`manyview.check_views`."""
+"""How a table is split: see ``view_sizes`` of :func:`manyview.check_views`."""
 
 
 def cut_table(views: Views, view_sizes: ViewSizes) -> Views:
-    """Cut the only view of ``views`` into several; all that is known about the samples stays.
+    """Split the only view of ``views`` into several; ids, labels and metadata are kept.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def cut_table(views: Views, view_sizes: ViewSizes) -> Views:
 
 
 def split_levels(table: Any) -> Views:
-    """Cut a data frame into views by the first level of its columns."""
+    """Split a data frame into views by the first level of its columns."""
     names = list(dict.fromkeys(table.columns.get_level_values(0)))
     parts = [table[name] for name in names]
     ids = np.asarray(table.index) if has_ids(table) else None
@@ -50,9 +50,9 @@ def split_levels(table: Any) -> Views:
 def split_columns(
     table: Any, view_sizes: ViewSizes, min_samples: int = 1, feature_names: Sequence[str] | None = None
 ) -> Views:
-    """Cut one table into views; ``feature_names`` are those of its columns, by default a data frame's."""
+    """Split one table into views; ``feature_names`` are those of its columns, by default a data frame's."""
     if not is_table(table) and (isinstance(table, Views | Mapping) or _is_list_of_tables(table) or is_annotated(table)):
-        raise ViewsError("view_sizes: only for one 2-D array; these views come separately already.")
+        raise ViewsError("view_sizes: only for one 2-D array; these views are already separate.")
     ids = np.asarray(table.index) if is_frame(table) and has_ids(table) else None
     known = column_names(table) if feature_names is None else tuple(feature_names)
     given, table = table, table.to_numpy() if is_frame(table) else table
@@ -79,7 +79,7 @@ def _at(names: Sequence[str], columns: slice | list[int]) -> tuple[str, ...]:
 def _groups(
     table: Any, known: Sequence[str] | None, n_columns: int, view_sizes: ViewSizes
 ) -> dict[Any, slice | list[int]]:
-    """Return the columns of each view, as a slice or by their positions."""
+    """Return the columns of each view, as a slice or as positions."""
     if isinstance(view_sizes, str):
         view_sizes = _by_prefix(known, view_sizes)
     if isinstance(view_sizes, Mapping):
@@ -113,8 +113,8 @@ def _by_prefix(known: Sequence[str] | None, separator: str) -> dict[str, list[st
     """Return the columns of each view by the text before the separator in their names."""
     if known is None:
         raise ViewsError(
-            f"view_sizes={separator!r}: the names of columns tell the views, and these have none. Give a data frame "
-            "or the widths of the views."
+            f"view_sizes={separator!r}: views are found by the names of columns, but these have none. Pass a data "
+            "frame, or the widths of the views."
         )
     groups: dict[str, list[str]] = {}
     for name in known:
@@ -122,14 +122,14 @@ def _by_prefix(known: Sequence[str] | None, separator: str) -> dict[str, list[st
         if not found or not prefix:
             raise ViewsError(
                 f"view_sizes={separator!r}: the column {name!r} has no view before a {separator!r} in its name. Rename "
-                "it or leave it out."
+                "or remove it."
             )
         groups.setdefault(prefix, []).append(name)
     return groups
 
 
 def _chosen(table: Any, known: Sequence[str] | None, n_columns: int, view: str, which: Any) -> list[int]:
-    """Return the positions of the columns that a pattern, a list, a slice, a mask or a callable means."""
+    """Return the positions of the columns selected by a pattern, a list, a slice, a mask or a callable."""
     where = f"view_sizes[{view!r}]"
     if callable(which):
         which = which(table)
@@ -137,7 +137,7 @@ def _chosen(table: Any, known: Sequence[str] | None, n_columns: int, view: str, 
         found = list(range(n_columns))[which]
     elif isinstance(which, str):
         if known is None:
-            raise ViewsError(f"{where}: the pattern {which!r} needs names of columns, and these have none.")
+            raise ViewsError(f"{where}: the pattern {which!r} needs names of columns, but these have none.")
         found = [c for c, name in enumerate(known) if fnmatchcase(name, which)]
     else:
         items = list(np.asarray(which)) if not isinstance(which, list | tuple) else list(which)
@@ -148,7 +148,7 @@ def _chosen(table: Any, known: Sequence[str] | None, n_columns: int, view: str, 
         else:
             found = [_position(item, known, n_columns, where) for item in items]
     if not found:
-        raise ViewsError(f"{where}: no column is meant by {which!r}. The columns are {_some(known, n_columns)}.")
+        raise ViewsError(f"{where}: {which!r} selects no column. The columns are {_some(known, n_columns)}.")
     return found
 
 
@@ -163,13 +163,13 @@ def _position(column: Any, known: Sequence[str] | None, n_columns: int, where: s
 
 
 def _check_partition(chosen: Mapping[str, Sequence[int]], known: Sequence[str] | None, n_columns: int) -> None:
-    """Refuse columns that no view takes, or that two take."""
+    """Refuse columns that belong to no view or to two."""
     names = [str(c) for c in range(n_columns)] if known is None else known
     owner: dict[int, str] = {}
     for view, columns in chosen.items():
         for c in columns:
             if c in owner:
-                raise ViewsError(f"view_sizes: the column {names[c]!r} is taken by {owner[c]!r} and {view!r}.")
+                raise ViewsError(f"view_sizes: the column {names[c]!r} belongs to both {owner[c]!r} and {view!r}.")
             owner[c] = view
     left = [names[c] for c in range(n_columns) if c not in owner]
     if left:

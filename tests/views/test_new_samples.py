@@ -68,7 +68,7 @@ def test_a_loaded_model_finds_them_too(fitted, tmp_path):
         (lambda frame: frame.drop(columns="view1.2"), "lacks 'view1.2'"),
         (lambda frame: frame.assign(**{"view1.9": 0.0}), "has unknown 'view1.9'"),
         (lambda frame: frame.rename(columns={"view1.0": "TP53"}), "lacks 'view1.0' and has unknown 'TP53'"),
-        (lambda frame: frame.iloc[:, [0, *range(frame.shape[1] - 1)]], "is there more than once"),
+        (lambda frame: frame.iloc[:, [0, *range(frame.shape[1] - 1)]], "occurs more than once"),
     ],
     ids=["missing", "unknown", "renamed", "twice"],
 )

@@ -1,4 +1,4 @@
-"""What the columns of a table are: the id of the sample, its class, or features."""
+"""Classification of the columns of tables: ids of the samples, classes, or features."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ import pandas
 from manyview._utils.formats import name_without_extension
 from manyview.exceptions import FileFormatError
 from manyview.io._annotations import LabelSource
-from manyview.io._common import Options, Part, text_array_of_blocks, without_gaps
+from manyview.io._common import Options, Part, plain_key, text_array_of_blocks, without_gaps
 from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, key_numbers, row_numbers
-from manyview.io._labels import is_whole
-from manyview.io._tables import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
-from manyview.io._variables import plain_key
+from manyview.io._table_files import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
+from manyview.io._variables import is_whole
 
 
 def read_table(path: Path, options: Options) -> Part:
-    """Load the table of one view. What its columns are depends on the other files: see :func:`settle`."""
+    """Load the table of one view. :func:`settle` classifies its columns, together with the other files."""
     return Part(str(path), table=load_table(path, options))
 
 
 def settle(parts: Sequence[Part], options: Options, labels: Table | None = None) -> list[Part]:
-    """Tell ids, classes and features of all tables apart, looking at them together.
+    """Classify the columns of all tables as ids, classes and features, considering the tables together.
 
     Parameters
     ----------
     parts : sequence of Part
-        The files with views; those that hold no table stay as they are.
+        The files with views; those without a table stay unchanged.
     options : Options
     labels : Table, optional
         The file of classes, if it is a table.
@@ -42,7 +41,7 @@ def settle(parts: Sequence[Part], options: Options, labels: Table | None = None)
     known = next((key_numbers(part.ids.tolist()) for part in parts if part.ids is not None), None)
     ids = choose_ids([parts[i].table for i in at], options, labels=labels, others=others, known=known)
     del parts
-    for i, id_at in zip(at, ids, strict=True):  # in place, so that each table is gone when its numbers are there
+    for i, id_at in zip(at, ids, strict=True):  # in place, so that each table is freed once its numbers are extracted
         settled[i] = _settled(settled[i], id_at, options)
     return _names_only(settled) if options.id_column is False else settled
 
@@ -68,14 +67,14 @@ def _settled(part: Part, id_at: int | None, options: Options) -> Part:
 
 
 def _with_texts(table: Table, id_at: int, options: Options) -> Table:
-    """The table with its ids as they are written: pandas makes 007 into 7 in columns that it takes for numbers."""
+    """Return the table with its ids as written: pandas converts 007 to 7 in columns of numbers."""
     if not is_numeric(table.frame[id_at]) or table.path.suffix.lower() == ".parquet":
         return table
     return load_table(table.path, replace(options, id_column=(table.names[id_at],)))
 
 
 def _names_only(parts: list[Part]) -> list[Part]:
-    """Where rows are matched by position, texts name the samples: those of the first file that has some."""
+    """For rows matched by position, keep only the ids of the first file that has some, as names."""
     known = [part for part in parts if part.ids is not None]
     for part in known[1:]:
         same = np.array_equal(np.sort(known[0].ids), np.sort(part.ids))  # type: ignore[arg-type]
@@ -88,7 +87,7 @@ def _names_only(parts: list[Part]) -> list[Part]:
 
 
 def read_table_labels(path: Path, options: Options) -> Part:
-    """Read a table of classes: one column, besides the ids, or the one that its name or the caller tells."""
+    """Read a table of classes: the only column besides the ids, or the one chosen by name or by the caller."""
     source = LabelSource(path, options.chosen)
     named = (source.id_column,) if source.id_column else options.id_column
     table = load_table(path, replace(options, id_column=named))
@@ -126,12 +125,12 @@ def read_table_labels(path: Path, options: Options) -> Part:
 
 
 def _find_labels(table: Table, label_column: str | None, id_at: int | None) -> int | None:
-    """The column named by the caller, else one with a usual name."""
-    places = [column for column in range(len(table.names)) if column != id_at]
+    """Return the column named by the caller, else one with a usual name."""
+    others = [column for column in range(len(table.names)) if column != id_at]
     if label_column is not None:
-        found = [column for column in places if table.names[column] == label_column]
+        found = [column for column in others if table.names[column] == label_column]
     else:
-        found = [column for column in places if plain_key(table.names[column]) in LABEL_COLUMNS]
+        found = [column for column in others if plain_key(table.names[column]) in LABEL_COLUMNS]
     if len(found) > 1:
         raise FileFormatError(
             f"{table.path}: more than one column could hold the labels: "
@@ -141,7 +140,7 @@ def _find_labels(table: Table, label_column: str | None, id_at: int | None) -> i
 
 
 def _ids(table: Table, column: int | None) -> np.ndarray | None:
-    """The ids as text, so that 7 in one file is 7 in another, whatever types the formats have."""
+    """Return the ids as text, so that 7 in one file is 7 in another, regardless of types."""
     if column is None:
         return None
     _check_complete(table, column, "an id")
@@ -160,7 +159,7 @@ def _ids(table: Table, column: int | None) -> np.ndarray | None:
 
 
 def _labels(table: Table, column: int) -> np.ndarray:
-    """The classes as numbers or texts; None where a cell is empty."""
+    """Return the classes as numbers or texts; None where a cell is empty."""
     values = table.frame[column]
     known = values.notna().to_numpy()
     if known.all():
@@ -171,7 +170,7 @@ def _labels(table: Table, column: int) -> np.ndarray:
         labels = found.to_numpy(dtype=bool)
     elif not is_numeric(found):
         labels = _texts(table.path, values[known])
-    elif is_whole(found := _as_numpy(found)):  # a gap has made them fractions
+    elif is_whole(found := _as_numpy(found)):  # a missing value has made them floats
         labels = found.astype(np.int64)
     else:
         labels = found
@@ -194,7 +193,7 @@ def _check_complete(table: Table, column: int, what: str) -> None:
 
 
 def _numbers(table: Table, features: list[int]) -> np.ndarray:
-    """The features as one array; empty cells are NaN, for `check_views` to complain about."""
+    """Return the features as one array; empty cells are NaN, which `check_views` refuses."""
     columns = {column: numbers_in(table.frame[column]) for column in features}
     text = [table.names[column] for column, values in columns.items() if not is_numeric(values)]
     if text:
@@ -208,7 +207,7 @@ def _numbers(table: Table, features: list[int]) -> np.ndarray:
 
 
 def _as_numpy(values: Any) -> np.ndarray:
-    """Types of pandas' own have a mark for gaps; of NumPy's, only float can hold them."""
+    """Convert a column to NumPy; missing values of pandas' own types become NaN."""
     if isinstance(values.dtype, np.dtype):
         return np.asarray(values)
     return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))

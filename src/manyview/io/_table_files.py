@@ -1,4 +1,4 @@
-"""Text tables and parquet, loaded strictly: what a lenient parser would repair in silence is an error here."""
+"""Text tables and parquet, loaded strictly: what a lenient parser would repair silently is an error here."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ import pandas
 from manyview._utils.formats import extension_of, uncompressed
 from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, check_size, reading
-from manyview.io._separators import SPACES, find_separator, rows_of
-from manyview.io._streams import open_bytes, open_text
-from manyview.io._variables import plain_key
+from manyview.io._common import Options, check_size, plain_key, reading
+from manyview.io._lines import SPACES, find_separator, open_bytes, open_text, rows_of
 
 BLOCK = 2**16
-"""Lines or values that are looked at together. All of them, as fields or strings of Python, would take memory of many
-times the file."""
+"""Lines or values processed at a time. All of them as Python strings would take many times the memory of the file."""
 
 # fmt: off
 ID_COLUMNS = frozenset({
@@ -34,10 +31,10 @@ ID_COLUMNS = frozenset({
     "user", "customer", "record",
 })
 # fmt: on
-"""Columns with these names (as `plain_key` spells them) may hold ids; pandas writes an index as ``""``."""
+"""Columns with these names (normalised by `plain_key`) may hold ids; pandas writes an index as ``""``."""
 
 _ID_ENDS = frozenset({"id", "ids", "uid", "uuid", "barcode", "barcodes", "key", "accession", "code", "nr", "no"})
-"""Last words of names that may be those of ids, as in ``case_id`` or ``bcr_patient_barcode``."""
+"""Last words of names of ids, as in ``case_id`` or ``bcr_patient_barcode``."""
 
 _NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
 _STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
@@ -53,7 +50,7 @@ class Table:
 
 
 def is_id_name(name: str) -> bool:
-    """Whether a column is named like an id.
+    """Return whether a column is named like an id.
 
     Examples
     --------
@@ -83,9 +80,9 @@ def _load_text(path: Path, options: Options, *, separator: str | None, kind: str
         names = first_line if has_header else [str(column) for column in range(width)]
         named = [at for at, name in enumerate(names) if name in (options.id_column or ())]
         id_at = named[0] if named else 0
-        if n_lines == has_header:  # before pandas makes columns, which takes its time where there are many names
+        if n_lines == has_header:  # before pandas makes columns, which is slow for many names
             raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
-        # Each number once in the table, and once in the view that is made of it.
+        # Each number is stored twice: in the table and in the view.
         check_size(path, 2 * 8 * n_lines * width, options.max_bytes)
         parse = partial(
             pandas.read_csv,
@@ -97,7 +94,7 @@ def _load_text(path: Path, options: Options, *, separator: str | None, kind: str
             low_memory=False,
             chunksize=BLOCK,
         )
-        # As text, because pandas would make the id 001 into 1. Undone where the column cannot be one.
+        # As text, because pandas converts the id 001 to 1. Undone where the column cannot hold ids.
         text = {id_at} if width > 1 else set()
         is_named = bool(named) or is_id_name(names[id_at])
         frame = _parsed(open_stream, parse, n_lines, text, undone=set() if is_named else text)
@@ -111,29 +108,29 @@ def _parsed(
     text: set[int],
     undone: Collection[int] = (),
 ) -> Any:
-    """What pandas makes of a file, block by block.
+    """Parse a file with pandas, block by block.
 
-    A column has one type, as if it had been read at once: where blocks differ, it is read again as text.
+    A column has one type, as if the file were read at once: where blocks differ, it is read again as text.
 
     Parameters
     ----------
     open_stream : callable
         Returns the file, at its beginning.
     parse : callable
-        Of the file and the types of columns; returns blocks.
+        Parses the file, given the types of columns; returns blocks.
     n_rows : int
-        Not less than there are.
+        Upper bound of the number of rows.
     text : set of int
-        Columns to read as text, whatever they hold.
+        Columns to read as text.
     undone : collection of int
-        Those of them that are made numbers if they hold nothing else.
+        Columns among these that become numbers if all their values are.
     """
     numbers: dict[int, np.ndarray] = {}
     others: defaultdict[int, list[Any]] = defaultdict(list)
     start = 0
     with open_stream() as stream, parse(stream, dtype=dict.fromkeys(text, str)) as blocks:
         for block in blocks:
-            if start == 0 and len(block) < BLOCK:  # all there is: a table of many columns is not taken to pieces
+            if start == 0 and len(block) < BLOCK:  # the whole file: no need to process columns one by one
                 for column in undone:
                     block[column] = numbers_in(block[column])
                 return block
@@ -156,7 +153,7 @@ def _parsed(
 
 
 def _filled(whole: np.ndarray | None, values: Any, start: int, n_rows: int) -> np.ndarray:
-    """A column with the numbers of a block at their place; into one array, as small pieces leave gaps in memory."""
+    """Store the numbers of a block in the array of its column; one array, because small ones fragment memory."""
     if whole is None:
         whole = np.empty(n_rows, dtype=values.dtype)
     whole = whole.astype(np.promote_types(whole.dtype, values.dtype), copy=False)
@@ -165,18 +162,18 @@ def _filled(whole: np.ndarray | None, values: Any, start: int, n_rows: int) -> n
 
 
 def in_blocks(values: Any) -> Iterator[Any]:
-    """A column in pieces."""
+    """Yield a column in blocks."""
     for start in range(0, len(values), BLOCK):
         yield values.iloc[start : start + BLOCK]
 
 
 def is_numeric(values: Any) -> bool:
-    """Whether a column holds numbers, or gaps."""
+    """Return whether a column holds numbers or missing values."""
     return bool(pandas.api.types.is_numeric_dtype(values.dtype))
 
 
 def numbers_in(values: Any) -> Any:
-    """A column of texts as numbers, if all of them are; else as it is."""
+    """Return a column of texts as numbers if all of them are, else unchanged."""
     if is_numeric(values):
         return values
     try:
@@ -186,13 +183,13 @@ def numbers_in(values: Any) -> Any:
         whole = pandas.to_numeric(values)
     except (ValueError, TypeError):
         return values
-    return whole if is_numeric(whole) else values  # integers of hundreds of digits are objects of Python
+    return whole if is_numeric(whole) else values  # integers of hundreds of digits are Python objects
 
 
 def _check_lines(path: Path, separator: str, max_bytes: int) -> tuple[list[str], int]:
     """Return the fields of the first line and the number of lines, after checking that all have as many fields.
 
-    pandas fills short rows with NaN and skips empty lines, either of which would shift or invent samples.
+    pandas fills short rows with NaN and skips empty lines, either of which would change the samples.
     """
     with open_text(path, max_bytes, newline="") as stream:
         rows = rows_of(path, stream, separator, max_bytes)
@@ -214,14 +211,14 @@ def _check_lines(path: Path, separator: str, max_bytes: int) -> tuple[list[str],
 
 
 def _has_header(path: Path, first_line: list[str], header: bool | None) -> bool:
-    """Whether the first line holds names. A line of numbers might be either, unless it counts 0, 1, 2, ..."""
+    """Return whether the first line holds names. A line of numbers other than 0, 1, 2, ... is ambiguous."""
     if header is not None:
         return header
     with_ids = len(first_line) > 1 and not _is_number(first_line[0])
     names = first_line[1:] if with_ids else first_line
     if not all(map(_is_number, names)):
         return True
-    # pandas names columns by counting. One number alone is no counting: it could be the class of a sample.
+    # pandas numbers columns without names. A single number could also be the class of a sample.
     if len(names) > 1 and any(names == [str(start + i) for i in range(len(names))] for start in (0, 1)):
         return True
     raise FileFormatError(
@@ -239,7 +236,7 @@ def _is_number(text: str) -> bool:
 
 
 def _n_characters(table: Any) -> int:
-    """Bytes of all texts of a table in which each different one is stored once."""
+    """Return the expanded bytes of the texts of a dictionary-encoded table."""
     compute = require("pyarrow.compute", extra="files", purpose="Reading parquet")
     n_characters = 0
     for column in table.columns:
@@ -262,14 +259,14 @@ def _load_parquet(path: Path, options: Options) -> Table:
             )
         text = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
         file = parquet.ParquetFile(stream, read_dictionary=text)
-        # Runs of equal values are stored once, so that a small file can announce any number of rows.
+        # Repeated values are stored once, so that a small file can announce any number of rows.
         n_bytes = 8 * file.metadata.num_rows * file.metadata.num_columns
         check_size(path, n_bytes, options.max_bytes)
         table = file.read()
-        table.validate(full=True)  # texts that are no UTF-8, places outside of what they point into
+        table.validate(full=True)  # invalid UTF-8, indices out of range
         check_size(path, n_bytes + 4 * _n_characters(table), options.max_bytes)
         frame = table.cast(schema).to_pandas()
-        if not isinstance(frame.index, pandas.RangeIndex):  # an index with meaning, such as the ids
+        if not isinstance(frame.index, pandas.RangeIndex):  # a meaningful index, such as ids
             frame = frame.reset_index()
         names = [str(name) for name in frame.columns]
         frame.columns = range(len(names))
@@ -286,6 +283,6 @@ LOADERS: dict[str, Callable[..., Table]] = {
 
 
 def listed(names: list[str], limit: int = 8) -> str:
-    """Some names for an error: ``'a', 'b' and 3 more``."""
+    """Return a few names for an error: ``'a', 'b' and 3 more``."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(map(repr, names[:limit])) + more

@@ -1,30 +1,98 @@
-"""The lines of text tables, and what separates their fields."""
+"""Text files as streams, compressed or not, the rows of their tables, and the separator of their columns.
+
+A few bytes of a compressed file can expand to any number. Streams count them and raise an error before they exceed the
+allowed memory.
+"""
 
 from __future__ import annotations
 
+import bz2
 import csv
-from collections.abc import Iterable
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
+from manyview._utils.formats import COMPRESSED
+from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
-from manyview.io._streams import is_compressed, open_text
+from manyview.io._common import check_size
 
 SPACES = " "
 """One or more spaces."""
 
 _NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-_LINES_SEEN = 20  # to tell the separator
-_CHARACTERS_SEEN = 2**20  # of which a line may have many
+_LINES_SEEN = 20  # to find the separator
+_CHARACTERS_SEEN = 2**20  # bound for long lines
 _FREE_ROW = 2**20  # characters that a row may have in any case
 _BYTES_PER_CHARACTER = 32  # of a row, while it is a list of short strings
 
 
-class BoundedLines:
-    """The lines of a file. Rows that would take more than the memory allowed are refused before they are there.
+def _open_zst(path: Path) -> Any:
+    # Opened by Python first, whose errors name the file.
+    path.open("rb").close()
+    return require("pyarrow", extra="files", purpose="Reading .zst").input_stream(str(path), compression="zstd")
 
-    The file itself is a bound for plain text; a few bytes of a compressed file unfold to a line of any length.
+
+_OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zst,
+}
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether the file is compressed, by its extension."""
+    return path.suffix.lower() in COMPRESSED
+
+
+def open_bytes(path: Path, max_bytes: int) -> BinaryIO:
+    """Open a file and decompress it if needed; more than ``max_bytes`` are an error."""
+    if is_compressed(path):
+        return io.BufferedReader(_Decompressed(path, _OPENERS[path.suffix.lower()](path), max_bytes), 2**16)
+    check_size(path, path.stat().st_size, max_bytes)
+    return path.open("rb")
+
+
+def open_text(path: Path, max_bytes: int, newline: str | None = None) -> TextIO:
+    """Open a UTF-8 text file in the same way; ``newline`` as in :func:`open`."""
+    return io.TextIOWrapper(open_bytes(path, max_bytes), encoding="utf-8-sig", newline=newline)
+
+
+class _Decompressed(io.RawIOBase):
+    """The decompressed content of a file, up to a maximum number of bytes."""
+
+    def __init__(self, path: Path, stream: Any, max_bytes: int) -> None:
+        self._path, self._stream, self._left, self._max_bytes = path, stream, max_bytes, max_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._stream.read(len(buffer))
+        self._left -= len(content)
+        if self._left < 0:
+            raise FileFormatError(
+                f"{self._path}: unfolds to more than max_bytes={self._max_bytes:,} bytes. If the file is right and the "
+                "memory is there, pass a larger max_bytes=."
+            )
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+class BoundedLines:
+    """The lines of a file. Rows that would exceed the allowed memory are refused before they are read.
+
+    Plain text is bounded by the size of its file; a few bytes of a compressed file expand to a line of any length.
     """
 
     def __init__(self, path: Path, stream: TextIO, separator: str, max_bytes: int) -> None:
@@ -55,7 +123,7 @@ class BoundedLines:
         return line.strip(" \r\n") + "\n"
 
     def end_row(self) -> None:
-        """Begin to count anew. A row has more than one line where a field in quotes has."""
+        """Reset the count at the end of a row, which may span lines within quotes."""
         self._left = self._limit
 
 
@@ -88,13 +156,13 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
 
 
 def find_separator(path: Path, max_bytes: int) -> str:
-    """Return what separates the columns of a ``.txt``: tabs, commas, semicolons or spaces.
+    """Return the separator of the columns of a ``.txt``: tabs, commas, semicolons or spaces.
 
-    It is what gives all of the first lines equally many fields, and more than one. Two that do are an error.
+    It splits all of the first lines into the same number of fields, more than one. Two such separators are an error.
     """
     lines = _first_lines(path, max_bytes)
     found = [separator for separator in _NAMES if _is_regular(lines, separator)]
-    if not found and not _is_regular(lines, SPACES):  # a short line shall be refused by its number
+    if not found and not _is_regular(lines, SPACES):  # so that the error names the short line
         found = [separator for separator in _NAMES if separator in lines[0]]
     if len(found) > 1:
         words = " or ".join(_NAMES[separator] for separator in found)
@@ -111,7 +179,7 @@ def find_separator(path: Path, max_bytes: int) -> str:
 
 
 def _first_lines(path: Path, max_bytes: int) -> list[str]:
-    """Return some lines that are not empty, without their ends; the last may be cut short if it is the only one."""
+    """Return the first non-empty lines without line ends; a single line may be truncated."""
     with open_text(path, max_bytes) as stream:
         *lines, last = f"{stream.read(_CHARACTERS_SEEN)}".split("\n")
         is_whole = not stream.read(1)

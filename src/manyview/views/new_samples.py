@@ -1,4 +1,4 @@
-"""New samples for a fitted model: views and features by their names."""
+"""Matching the views and features of new samples with those of a fitted model, by name."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def match_fitted(
     feature_names: Mapping[str, Sequence[str] | None] | None = None,
     who: str = "The model",
 ) -> Views:
-    """Return new samples by the names of the fitted views and features.
+    """Return new samples with the names of the fitted views and the order of the fitted features.
 
-    The views are all of the fitted ones in their order, or some by name. Features that have names are brought into the
-    order of the fit.
+    The views are all fitted ones in their order, or some by name. Named features are reordered as in the fit.
 
     Parameters
     ----------
     views : object
-        What the user gave.
+        Input of the user.
     given : Views
-        What became of it.
+        The same as Views.
     names, n_features : sequences
         Of the fitted views.
     feature_names : mapping of str to (sequence of str, or None), optional
-        Of the fitted views, by name; None if the fit knew none.
+        Of the fitted views, by name; None if the fit had no feature names.
     who : str
         The estimator, for warnings.
     """
-    if not (isinstance(views, Views | Mapping) or is_annotated(views) or has_levels(views)):  # then names say nothing
+    # Other containers have no names of views.
+    if not (isinstance(views, Views | Mapping) or is_annotated(views) or has_levels(views)):
         if given.n_views != len(names):
             raise ViewsError(
                 f"views: expected {len(names)} views, as in fit, got {given.n_views}. To give some of them only, name "
@@ -70,12 +70,12 @@ def match_fitted(
 
 
 def _match_features(given: Views, fitted: Mapping[str, Sequence[str] | None], who: str) -> Views:
-    """Bring named features into the order of the fit; refuse missing and unknown ones."""
+    """Reorder named features as in the fit; refuse missing and unknown ones."""
     arrays, found = list(given.arrays), list(given.feature_names or [None] * given.n_views)
     for v, (where, name) in enumerate(zip(places(given.names), given.names, strict=True)):
         wanted, own = fitted.get(name), found[v]
         if (wanted is None) != (own is None):
-            # scikit-learn's words
+            # the wording of scikit-learn
             text = (
                 f"{where} has feature names, but {who} was fitted without feature names"
                 if wanted is None
@@ -95,15 +95,17 @@ def _match_features(given: Views, fitted: Mapping[str, Sequence[str] | None], wh
 def _check_same_features(where: str, own: Sequence[str], wanted: Sequence[str], position: Mapping[str, int]) -> None:
     if len(position) < len(own):
         repeated = next(feature for feature in own if own.count(feature) > 1)
-        raise ViewsError(f"{where}: the feature {repeated!r} is there more than once; give each a name of its own.")
+        raise ViewsError(f"{where}: the feature {repeated!r} occurs more than once; feature names must be unique.")
     known = set(wanted)
     missing = [feature for feature in wanted if feature not in position]
     unknown = [feature for feature in own if feature not in known]
-    told = [f"{word} {_listed(names)}" for word, names in (("lacks", missing), ("has unknown", unknown)) if names]
-    if told:
+    differences = [
+        f"{word} {_listed(names)}" for word, names in (("lacks", missing), ("has unknown", unknown)) if names
+    ]
+    if differences:
         raise ViewsError(
-            f"{where}: its features are not those of the fit: it {' and '.join(told)}. Give the {len(wanted)} features "
-            "of the fit, in any order, under their names."
+            f"{where}: its features are not those of the fit: it {' and '.join(differences)}. Pass the {len(wanted)} "
+            "features of the fit, in any order, with their names."
         )
 
 

@@ -1,0 +1,277 @@
+"""`open_views`: views from files that may be larger than memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from glob import glob
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from manyview._utils.formats import extension_of, uncompressed
+from manyview._utils.imports import require
+from manyview._utils.machine import physical_memory
+from manyview.exceptions import FileFormatError, ViewsError
+from manyview.io._common import Options, reading
+from manyview.io._lines import open_bytes
+from manyview.io._read import LABEL_READERS, read_file, similar_files
+from manyview.io._shards import NPY, Block, Shard, Span, kind_of, open_shard, read_block, size_of
+from manyview.views import Views
+
+Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_BLOCK_BYTES = 2**25
+_ROW_STEP = 8192
+_MOST_BLOCKS = 2**20
+_KNOWN = ".npy, .parquet or a zarr folder"
+
+
+def open_views(
+    views: Mapping[str, Source],
+    *,
+    labels: Any = None,
+    block_rows: int | None = None,
+    skip_columns: Sequence[str] | None = None,
+    as_dask: bool = True,
+) -> Views:
+    """Open views that need not fit into memory; values are read block by block when they are needed.
+
+    Only the headers of the files are read here. Rows are matched by position: all views must have the same samples in
+    the same order. For files that fit into memory, :func:`manyview.read_views` knows more formats, and joins on ids.
+
+    Parameters
+    ----------
+    views : mapping of name to path, pattern, folder or sequence of paths
+        Where each view is: in one file or in several, its *shards*, which follow one another by rows. Formats are
+        ``.npy``, ``.parquet`` and zarr (a folder that holds one array). The shards of a pattern (``"colour-*.npy"``) or
+        of a folder come in the natural order of their names, ``part-2`` before ``part-10``; those of a sequence in its
+        order. They must have the same format, columns and dtype.
+    labels : path or array-like, optional
+        The classes, one per sample; these are loaded. A file may be ``.npy``, ``.parquet``, a table of text or ``.txt``
+        (one class per line), as in :func:`manyview.read_views`.
+    block_rows : int, optional
+        Number of rows of a block of the Dask arrays, the same in all views, wherever their shards end. By default a
+        multiple of 8192, at least that, such that a block of all views together has about 32 MB.
+    skip_columns : sequence of str, optional
+        Columns of parquet files that are no features, such as ids. By default all columns are features, and one that by
+        its name holds ids or classes is an error.
+    as_dask : bool, default=True
+        False: return ``np.memmap`` arrays, for one machine; that needs no Dask, but one ``.npy`` file per view.
+
+    Returns
+    -------
+    Views
+        With Dask arrays, all in the same blocks of rows, each with all columns. A task knows no more than paths and
+        numbers of rows and opens the files itself, so that any worker that sees the same files can run it, and run it
+        again. Types are kept: ``float32`` stays ``float32``, integers stay integers. Parquet columns get their common
+        type; integers with gaps become ``float64``, the gaps NaN.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is damaged or foreign, or does not go with the other shards; with its name.
+    FileNotFoundError
+        If there is no such file, or none that matches the pattern.
+    ViewsError
+        If views differ in their number of rows.
+
+    Notes
+    -----
+    The least that can be read is a row of ``.npy``, a chunk of zarr and a row group of parquet. Where one of the latter
+    is larger than a block, it is a task of its own, which the blocks are then cut from, and has to fit into memory:
+    when writing parquet, mind ``row_group_size``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from manyview import open_views
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in range(3):
+    ...         np.save(Path(folder, f"colour-{part}.npy"), np.full((2, 4), part, dtype=np.float32))
+    ...     np.save(Path(folder, "texture.npy"), np.arange(18).reshape(6, 3))
+    ...     views = open_views({"colour": f"{folder}/colour-*.npy", "texture": f"{folder}/texture.npy"}, block_rows=4)
+    ...     views, views["colour"].chunks, views["colour"][3:5, 0].compute()
+    (Views(6 samples; colour: 4, texture: 3), ((4, 2), (4,)), array([1., 2.], dtype=float32))
+    """
+    if not isinstance(views, Mapping) or not views:
+        raise TypeError(f"views: expected a mapping of names to paths, with at least one view, got {views!r}.")
+    if block_rows is not None and (not isinstance(block_rows, int | np.integer) or block_rows < 1):
+        raise ValueError(f"block_rows: expected an integer of at least 1, got {block_rows!r}.")
+    if isinstance(skip_columns, str):
+        raise TypeError(f"skip_columns: expected a sequence of names, got the text {skip_columns!r}.")
+    files = {str(name): _find_shards(f"views[{name!r}]", source) for name, source in views.items()}
+    shards = {name: [open_shard(path, skip_columns) for path in paths] for name, paths in files.items()}
+    skipped = tuple(skip_columns or ())
+    _check_skipped([shard for group in shards.values() for shard in group], skipped)
+    for group in shards.values():
+        _check_alike(group)
+    n_samples = _check_rows(shards)
+    if as_dask:
+        arrays = _as_dask(list(shards.values()), block_rows, skipped)
+    else:
+        arrays = [_as_memmap(name, group) for name, group in shards.items()]
+    if isinstance(labels, str | os.PathLike):
+        labels = _read_labels(Path(labels), n_samples)
+    return Views(tuple(arrays), tuple(shards), labels=labels)
+
+
+def _find_shards(where: str, source: Source) -> list[Path]:
+    """Return the files of one view, in the order of their rows."""
+    if isinstance(source, bytes) or not (isinstance(source, str | os.PathLike | Sequence) and source):
+        raise TypeError(f"{where}: expected a path, a pattern, a folder or a sequence of paths, got {source!r}.")
+    given = [source] if isinstance(source, str | os.PathLike) else source
+    found = [path for item in given for path in _expand(where, Path(item))]
+    kinds = {kind_of(path): path for path in reversed(found)}
+    if "" in kinds:
+        raise FileFormatError(f"{kinds['']}: cannot be opened by its name. Expected {_KNOWN}.")
+    if len(kinds) > 1:
+        raise FileFormatError(
+            f"{where}: expected shards of one format, found {' and '.join(map(str, kinds.values()))}."
+        )
+    return [path.absolute() for path in found]  # a worker may have another working directory
+
+
+def _expand(where: str, path: Path) -> list[Path]:
+    """Return one file, or the files in a folder or of a pattern."""
+    if path.is_dir() and not kind_of(path):
+        found = [file for file in path.iterdir() if kind_of(file) and not file.name.startswith(".")]
+        if not found:
+            raise FileFormatError(f"{path}: no shards of {where} in this folder. Expected {_KNOWN}.")
+    elif path.exists():
+        found = [path]
+    elif any(mark in str(path) for mark in "*?["):
+        found = [Path(file) for file in glob(str(path))]
+        if not found:
+            raise FileNotFoundError(f"{where}: no file matches the pattern {str(path)!r}.")
+    else:
+        raise FileNotFoundError(f"{path}: no such file.{similar_files(path)}")
+    return sorted(found, key=_natural)
+
+
+def _natural(path: Path) -> tuple[list[str | int], str]:
+    """Return a sort key that puts part-2 before part-10."""
+    parts = re.split("([0-9]+)", str(path))
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], str(path)
+
+
+def _check_skipped(shards: Sequence[Shard], skip_columns: Sequence[str]) -> None:
+    unknown = set(skip_columns).difference(*(shard.skipped for shard in shards))
+    if unknown:
+        raise FileFormatError(f"skip_columns: no file has a column {min(unknown)!r}.")
+
+
+def _check_alike(shards: Sequence[Shard]) -> None:
+    """Check that all shards of a view have the columns of the first."""
+    first, *others = shards
+    for shard in others:
+        if shard.features != first.features:
+            raise FileFormatError(
+                f"{shard.path}: expected {first.features} like {first.path}, the first shard, found {shard.features}."
+            )
+        if shard.columns != first.columns:
+            expected, found = next((a, b) for a, b in zip(first.columns, shard.columns, strict=True) if a != b)
+            raise FileFormatError(
+                f"{shard.path}: expected the columns of {first.path}, the first shard, in the same order, found "
+                f"{found!r} in place of {expected!r}."
+            )
+
+
+def _check_rows(shards: Mapping[str, Sequence[Shard]]) -> int:
+    """Return the number of samples, after checking that it is the same in all views."""
+    rows = {name: sum(shard.shape[0] for shard in group) for name, group in shards.items()}
+    if len(set(rows.values())) > 1:
+        found = ", ".join(f"{name}: {rows[name]} (in {len(group)} file(s))" for name, group in shards.items())
+        raise ViewsError(
+            f"views: expected the same number of rows in every view, got {found}. All views must describe the same "
+            "samples in the same order."
+        )
+    n_samples = next(iter(rows.values()))
+    if n_samples == 0:
+        first = next(iter(shards.values()))[0]
+        raise ViewsError(f"views: expected at least one row, the files have none; the first is {first.path}.")
+    return n_samples
+
+
+def _as_memmap(name: str, shards: Sequence[Shard]) -> np.ndarray:
+    path = shards[0].path
+    if len(shards) > 1 or kind_of(path) != NPY:
+        raise ValueError(
+            f"as_dask=False: expected one .npy file for every view, but views[{name!r}] is in {len(shards)} file(s) "
+            f"such as {path}. Use as_dask=True."
+        )
+    return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_columns: tuple[str, ...]) -> list[Any]:
+    """Return all views as Dask arrays with the same blocks of rows."""
+    dask_array = require("dask.array", extra="dask", purpose="Opening views as Dask arrays")
+    tokenize = require("dask.base", extra="dask", purpose="Opening views as Dask arrays").tokenize
+    if block_rows is None:
+        row_bytes = sum(shards[0].shape[1] * _dtype(shards).itemsize for shards in views)
+        block_rows = max(_ROW_STEP, _BLOCK_BYTES // row_bytes // _ROW_STEP * _ROW_STEP)
+    n_samples = sum(shard.shape[0] for shard in views[0])
+    if n_samples > block_rows * _MOST_BLOCKS:
+        raise FileFormatError(
+            f"{views[0][0].path}: announces {n_samples:,} rows, which are more than {_MOST_BLOCKS:,} blocks of "
+            f"{block_rows:,}. If the file is right, pass a larger block_rows=."
+        )
+    edges = [*range(0, n_samples, block_rows), n_samples]
+    arrays = []
+    for shards in views:
+        pieces = [n_rows for shard in shards for n_rows in shard.pieces if n_rows]
+        # Pieces that can only be read as a whole are read once, and then split.
+        own_edges = np.cumsum([0, *pieces]).tolist() if max(pieces, default=0) > block_rows else edges
+        blocks = _blocks(shards, own_edges, skip_columns)
+        name = "open_views-" + tokenize(blocks, [shard.path.stat().st_mtime_ns for shard in shards])
+        array = dask_array.Array(
+            {(name, i, 0): (read_block, block) for i, block in enumerate(blocks)},
+            name,
+            chunks=(_sizes(own_edges), (blocks[0].n_columns,)),
+            meta=np.empty((0, 0), blocks[0].dtype),
+        )
+        arrays.append(array.rechunk({0: _sizes(edges)}))
+    return arrays
+
+
+def _blocks(shards: Sequence[Shard], edges: Sequence[int], skip_columns: tuple[str, ...]) -> list[Block]:
+    """Return the rows of the files between each two edges."""
+    begins = np.cumsum([0, *(shard.shape[0] for shard in shards)]).tolist()
+    sizes = [size_of(shard.path) for shard in shards]
+    dtype, blocks, first = _dtype(shards), [], 0
+    for start, stop in pairwise(edges):
+        while begins[first + 1] <= start:
+            first += 1
+        spans, i = [], first
+        while i < len(shards) and begins[i] < stop:
+            inside = max(start, begins[i]) - begins[i], min(stop, begins[i + 1]) - begins[i]
+            if inside[0] < inside[1]:
+                spans.append(Span(str(shards[i].path), *inside, sizes[i]))
+            i += 1
+        blocks.append(Block(tuple(spans), shards[0].shape[1], dtype, skip_columns))
+    return blocks
+
+
+def _dtype(shards: Sequence[Shard]) -> np.dtype:
+    """Return the common dtype; a float type if there may be missing values."""
+    gaps = any(shard.may_have_gaps for shard in shards)
+    return np.result_type(shards[0].dtype, np.float64) if gaps else shards[0].dtype
+
+
+def _sizes(edges: Sequence[int]) -> tuple[int, ...]:
+    return tuple(stop - start for start, stop in pairwise(edges))
+
+
+def _read_labels(path: Path, n_samples: int) -> np.ndarray | None:
+    header = None
+    if uncompressed(extension_of(path) or "") in (".csv", ".tsv", ".tab") and path.is_file():
+        # A first line of numbers could be a class or a name, which the number of lines decides.
+        with open_bytes(path, physical_memory()) as lines, reading(path, "a table"):
+            n_lines = sum(bool(line.strip()) for line in lines)
+        header = {n_samples: False, n_samples + 1: True}.get(n_lines)
+    return read_file(path, LABEL_READERS, Options(header=header, max_bytes=physical_memory())).labels
