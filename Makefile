@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo quick test test-all lint docs harden coverage mutation audit benchmark peers missing clean
+.PHONY: help demo quick test test-all test-lowest test-pythons lint docs harden coverage mutation audit benchmark peers missing clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,20 @@ test: .venv/dev ## run the test suite
 
 test-all: .venv/dev ## run the test suite with the slow tests
 	$(PYTEST)
+
+# The lowest versions that pyproject.toml allows, of the build backend too.
+.venv-lowest/ready: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) .ci/lowest.py > .venv-lowest/constraints.txt
+	PIP_CONSTRAINT=.venv-lowest/constraints.txt PIP_BUILD_CONSTRAINT=.venv-lowest/constraints.txt \
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[dev,omics]'
+	@touch $@
+
+test-lowest: .venv-lowest/ready ## run the test suite with the lowest versions that pyproject.toml allows
+	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal -m 'not slow' $(TESTS)
+
+test-pythons: ## run the test suite with Python 3.11, 3.12 and 3.13, as far as they are at hand
+	.ci/pythons $(TESTS)
 
 lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff check .
@@ -95,5 +109,5 @@ missing: .venv-imml/ready ## samples that lack views: scores beside those of imm
 	.venv-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
 
 clean: ## remove .venv, caches and output
-	rm -rf .coverage docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-tools .venv-peers .venv-imml .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf .coverage docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

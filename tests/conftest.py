@@ -1,4 +1,7 @@
-"""Fixtures that test folders share: stored reference results, benchmark files, Dask clusters on loopback."""
+"""Fixtures that test folders share: reference results, benchmark files, Dask clusters on this machine.
+
+No folder outside the repository is looked into unless an environment variable names it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import settings
+from scipy.io import savemat
+
+from manyview.datasets import dataset_info
 
 # No deadline: the first call of a kernel compiles it. The same examples every time in CI, new ones elsewhere.
 settings.register_profile("manyview", deadline=None, derandomize="CI" in os.environ)
@@ -23,23 +30,30 @@ _WEB = "127.0.0.1:0"
 _NO_DASK = "needs Dask and distributed: pip install 'manyview[dask]'"
 
 
-def _folder(variable: str, default: str) -> Path:
-    return Path(os.environ.get(variable) or ROOT.parent / "shared" / default)
+def _find(variable: str, name: str, what: str) -> Path:
+    """Return the path of a file below the folder that an environment variable names, or skip the test."""
+    folder = os.environ.get(variable)
+    if not folder:
+        pytest.skip(f"needs {what} {name}: set {variable} to the folder that has it")
+    path = Path(folder, name)
+    if not path.is_file():
+        pytest.skip(f"needs {what} {name}, which is not in {variable}={folder}")
+    return path
 
 
 @pytest.fixture(scope="session")
 def oracle() -> Callable[[str], Mapping[str, np.ndarray]]:
     """Results of the original authors' programs: ``oracle("helpers")["out_cm"]``.
 
-    ``oracle(name)`` returns what ``np.load`` returns for ``npz/<name>.npz`` below the folder in the
-    environment variable ``MANYVIEW_ORACLES``; where that is not set, below ``../shared/oracles``, seen from
-    the root of the repository. The test is skipped, with the path as reason, where the file is absent.
+    ``oracle(name)`` returns what ``np.load`` returns for ``<name>.npz``. Those of the building blocks are in
+    ``tests/reference``, the others in ``npz`` below the folder in the environment variable ``MANYVIEW_ORACLES``.
+    The test is skipped where the variable is not set or the file is absent.
     """
 
     def load(name: str) -> Mapping[str, np.ndarray]:
-        path = _folder("MANYVIEW_ORACLES", "oracles") / "npz" / f"{name}.npz"
+        path = ROOT / "tests" / "reference" / f"{name}.npz"
         if not path.is_file():
-            pytest.skip(f"reference results {path.name} not found in {path.parent}; set MANYVIEW_ORACLES")
+            path = _find("MANYVIEW_ORACLES", f"npz/{name}.npz", "reference results")
         return np.load(path, allow_pickle=False)
 
     return load
@@ -49,32 +63,62 @@ def oracle() -> Callable[[str], Mapping[str, np.ndarray]]:
 def data_file() -> Callable[[str], Path]:
     """Benchmark files: ``data_file("MSRC-v5.mat")`` is the path of that file.
 
-    Looked for in the folder in the environment variable ``MANYVIEW_DATA``; where that is not set, in
-    ``../shared/data``, seen from the root of the repository. The test is skipped, with the path as reason,
-    where the file is absent.
+    Looked for in the folder in the environment variable ``MANYVIEW_DATA``. The test is skipped where the variable is
+    not set or the file is absent.
     """
+    return lambda name: _find("MANYVIEW_DATA", name, "benchmark file")
+
+
+@pytest.fixture(scope="session")
+def benchmark_file(data_file, tmp_path_factory) -> Callable[[str], Path]:
+    """Benchmark files, or generated MATLAB files in their place where ``MANYVIEW_DATA`` is not set.
+
+    For tests of what holds for any file with the layout, sizes and types of a benchmark file, whatever its values.
+    """
+    folder = tmp_path_factory.mktemp("benchmark_files")
 
     def find(name: str) -> Path:
-        path = _folder("MANYVIEW_DATA", "data") / name
+        if os.environ.get("MANYVIEW_DATA") or not name.endswith(".mat"):
+            return data_file(name)
+        path = folder / name
         if not path.is_file():
-            pytest.skip(f"benchmark file {name} not found in {path.parent}; set MANYVIEW_DATA")
+            _write_stand_in(path)
         return path
 
     return find
 
 
+# How the views of a benchmark file are stored; the others are full arrays of floats.
+_COUNTS, _SPARSE = {"3Sources"}, {"BBC4view", "Reuters600"}
+
+
+def _write_stand_in(path: Path) -> None:
+    """Write a MATLAB file like a benchmark file: views in a cell array, as many samples, features and classes.
+
+    Rows are sorted by class. Classes overlap, in the same way in all views: all are made from the same positions.
+    """
+    info = dataset_info(path.stem)
+    rng = np.random.default_rng(0)
+    labels = np.sort(np.arange(info.n_samples) % info.n_classes)
+    positions = rng.normal(size=(info.n_classes, 8))[labels] + 0.6 * rng.normal(size=(info.n_samples, 8))
+    views = np.empty((1, len(info.views)), dtype=object)
+    for i, n_features in enumerate(info.n_features):
+        view = np.abs(positions @ rng.normal(size=(8, n_features)) + 0.1 * rng.normal(size=(1, n_features)))
+        if path.stem in _COUNTS | _SPARSE:
+            view = rng.poisson(0.05 * view)
+        views[0, i] = sp.csc_array(view * 1.0) if path.stem in _SPARSE else view
+        if path.stem in _COUNTS:
+            views[0, i] = view.astype(np.uint8)
+    savemat(path, {"X": views, "Y": labels[:, None].astype(np.uint8) + 1})
+
+
 @pytest.fixture(scope="session")
 def paper_source() -> str:
-    """The TeX source of the paper, ``paper.tex``.
+    """The TeX source of the paper, ``paper.tex``, in the folder in the environment variable ``MANYVIEW_PAPER``.
 
-    Looked for in the folder in the environment variable ``MANYVIEW_PAPER``; where that is not set, in
-    ``../shared/paper``, seen from the root of the repository. The test is skipped, with the path as reason,
-    where the file is absent.
+    The test is skipped where the variable is not set or the file is absent.
     """
-    path = _folder("MANYVIEW_PAPER", "paper") / "paper.tex"
-    if not path.is_file():
-        pytest.skip(f"source of the paper {path.name} not found in {path.parent}; set MANYVIEW_PAPER")
-    return path.read_text(encoding="utf-8")
+    return _find("MANYVIEW_PAPER", "paper.tex", "the source of the paper").read_text(encoding="utf-8")
 
 
 @contextmanager

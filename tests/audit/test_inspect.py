@@ -294,8 +294,8 @@ def test_a_view_without_numbers_has_no_scaling():
 
 
 @pytest.mark.parametrize("name", ["MSRC-v5.mat", "Handwritten4.mat", "Reuters600.mat"])
-def test_the_scaling_is_the_one_that_a_fit_takes(data_file, name):
-    views = read_views(data_file(name))
+def test_the_scaling_is_the_one_that_a_fit_takes(benchmark_file, name):
+    views = read_views(benchmark_file(name))
     found = inspect_views(views)
     fitted = GraphEnsemble(3, n_members=1, random_state=0).fit(views)
     assert {view.name: view.scaling for view in found.views} == fitted.scaling_

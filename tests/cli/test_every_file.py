@@ -70,10 +70,10 @@ def answer(call, valid):
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("name", FILES)
-def test_commands(answer, data_file, tmp_path, name, kind):
-    expected = read_views(data_file(name))
+def test_commands(answer, benchmark_file, tmp_path, name, kind):
+    expected = read_views(benchmark_file(name))
     n_classes = len(np.unique(expected.labels))
-    words = as_files(data_file(name), kind, tmp_path)
+    words = as_files(benchmark_file(name), kind, tmp_path)
 
     seen = answer("inspection", "inspect", *words)
     assert seen["n_samples"] == expected.n_samples

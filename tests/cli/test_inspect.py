@@ -157,8 +157,8 @@ def test_a_file_that_can_be_read_in_two_ways_says_what_it_holds(call, folder):
 @pytest.mark.parametrize(
     "name", ["MSRC-v5.mat", "3Sources.mat", "BBC4view.mat", "Handwritten4.mat", "ORL.mat", "WebKB.mat"]
 )
-def test_benchmark_files(call, data_file, name, valid):
-    found = valid("inspection", call("inspect", data_file(name), "--json").stdout)
+def test_benchmark_files(call, benchmark_file, name, valid):
+    found = valid("inspection", call("inspect", benchmark_file(name), "--json").stdout)
     assert not [one for one in found["problems"] if one["level"] == "error"]
     assert found["labels"]["n_classes"] == int(found["next"].split()[-1])
 

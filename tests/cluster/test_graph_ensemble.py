@@ -40,8 +40,8 @@ def assert_same(model, other, rows=slice(None)):
 
 
 @pytest.mark.parametrize("name", ["MSRC-v5", "BBCSport", "3Sources", "Handwritten4"])
-def test_real_data_in_any_order(data_file, name):
-    views = read_views(data_file(f"{name}.mat"))
+def test_benchmark_files_in_any_order(benchmark_file, name):
+    views = read_views(benchmark_file(f"{name}.mat"))
     k = len(np.unique(views.labels))
     model = fit(views, k, n_members=16)
     for seed in range(5):

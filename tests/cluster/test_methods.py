@@ -50,7 +50,7 @@ def ties():
 
 def data(request, kind):
     if kind == "MSRC-v5":
-        return 7, read_views(request.getfixturevalue("data_file")("MSRC-v5.mat"))
+        return 7, read_views(request.getfixturevalue("benchmark_file")("MSRC-v5.mat"))
     return 3, request.getfixturevalue(kind)
 
 
@@ -78,7 +78,7 @@ def test_the_order_of_the_samples_does_not_matter(request, name, kind):
 
 @pytest.mark.parametrize("name", ORDER_DEPENDENT)
 def test_the_order_of_the_samples_matters_where_the_facts_say_so(request, name):
-    views = read_views(request.getfixturevalue("data_file")("MSRC-v5.mat"))
+    views = read_views(request.getfixturevalue("benchmark_file")("MSRC-v5.mat"))
     first = make(name, 7).fit(views).labels_
     rows = np.random.default_rng(5).permutation(210)
     assert adjusted_rand_score(first[rows], make(name, 7).fit(views.take(rows)).labels_) < 0.9

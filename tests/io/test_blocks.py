@@ -5,10 +5,14 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pandas
 import pytest
 
 from manyview.exceptions import FileFormatError
 from manyview.io import _annotations, _table_columns, _table_files, read_views
+
+# Memory for a file of text, in sizes of the file. Before pandas 3 every string is an object of its own.
+TEXT = 10 if int(pandas.__version__.split(".")[0]) >= 3 else 40
 
 
 @pytest.fixture
@@ -124,7 +128,7 @@ def peak(read):
 
 
 @pytest.mark.parametrize("line", ["{i:x},1", "1,2", "1,x"])
-def test_a_table_takes_no_more_than_ten_times_its_file(tmp_path, monkeypatch, line):
+def test_a_table_takes_no_more_than_a_multiple_of_its_file(tmp_path, monkeypatch, line):
     monkeypatch.setattr(_table_files, "BLOCK", 2**10)
     monkeypatch.setattr(_table_columns, "BLOCK", 2**10)
     path = tmp_path / "a.csv"
@@ -132,16 +136,16 @@ def test_a_table_takes_no_more_than_ten_times_its_file(tmp_path, monkeypatch, li
         ("id,a\n" if "i" in line else "a,label\n") + "".join(line.format(i=i) + "\n" for i in range(30_000))
     )
     read_views(path)  # what is imported at the first time is no property of a file
-    assert peak(lambda: read_views(path)) < 10 * path.stat().st_size
+    assert peak(lambda: read_views(path)) < TEXT * path.stat().st_size
 
 
 @pytest.mark.parametrize("line", ["12\n", "x\n"])
-def test_labels_take_no_more_than_ten_times_their_file(tmp_path, monkeypatch, line):
+def test_labels_take_no_more_than_a_multiple_of_their_file(tmp_path, monkeypatch, line):
     monkeypatch.setattr(_annotations, "_BLOCK", 2**10)
     path = tmp_path / "y.txt"
     path.write_text(line * 30_000)
     np.save(tmp_path / "views.npy", np.ones((30_000, 1), dtype=bool))
-    assert peak(lambda: read_views(tmp_path / "views.npy", labels=path)) < 10 * path.stat().st_size
+    assert peak(lambda: read_views(tmp_path / "views.npy", labels=path)) < TEXT * path.stat().st_size
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
 
-# name, samples, classes, features: MANYVIEW_DATA/README.md
-REAL = [
+# name, samples, classes, features
+BENCHMARKS = [
     ("MSRC-v5", 210, 7, (24, 576, 512, 256, 254)),
     ("Handwritten4", 2000, 10, (76, 216, 47, 6)),
     ("Mnist4", 4000, 4, (30, 9, 30)),
@@ -32,9 +32,11 @@ REAL = [
 ]
 
 
-@pytest.mark.parametrize(("name", "n_samples", "n_classes", "n_features"), REAL, ids=[row[0] for row in REAL])
-def test_real_file(data_file, same, name, n_samples, n_classes, n_features):
-    path = data_file(f"{name}.mat")
+@pytest.mark.parametrize(
+    ("name", "n_samples", "n_classes", "n_features"), BENCHMARKS, ids=[row[0] for row in BENCHMARKS]
+)
+def test_benchmark_file(benchmark_file, same, name, n_samples, n_classes, n_features):
+    path = benchmark_file(f"{name}.mat")
     found = read_views(path)
     assert (found.n_samples, found.n_features) == (n_samples, n_features)
     assert len(np.unique(found.labels)) == n_classes
