@@ -93,7 +93,7 @@ def score(dataset: str, variant: str, seed: int) -> tuple[float, float]:
 
 
 def shrunk_vectors(p: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """A consensus that shrinks the singular values of the samples x clusters table instead of cutting it to rank K.
+    """Return a consensus that shrinks the singular values of the samples x clusters table instead of cutting at rank K.
 
     The prox of a Schatten-p penalty whose weight is just enough to leave K of them. With p near 0 it is the default.
     """

@@ -37,7 +37,7 @@ SHUFFLED = "rows shuffled"
 
 
 def table(part: Part, dataset: str) -> Iterator[Row]:
-    """The lines of the paper's table for a dataset, and variants ("line, what differs") that explain a difference."""
+    """Return the lines of the paper's table for a dataset, and variants ("line, what differs") that explain one."""
     for row in part.rows[dataset]:
         if row.estimator in ("TBGL", "GraphEnsemble"):
             continue  # see presets.py and graph_ensemble.py

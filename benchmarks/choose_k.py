@@ -68,7 +68,7 @@ def draw_sets(n_each: int, seed: int) -> Iterator[tuple[str, float, Views]]:
 
 
 def generated(n_each: int, seed: int) -> None:
-    """Sets with a known number."""
+    """Yield sets with a known number."""
     results = []
     for name, noise, views in draw_sets(n_each, seed):
         assert views.labels is not None
@@ -142,7 +142,7 @@ def real_sets(folder: Path) -> Iterator[tuple[str, Views]]:
 
 
 def timed(views: Views, seed: int) -> tuple[ClusterCountSuggestion, float]:
-    """The suggestion, and how long it took."""
+    """Return the suggestion, and how long it took."""
     start = time.perf_counter()
     found = suggest_n_clusters(views, random_state=seed)
     return found, time.perf_counter() - start

@@ -105,7 +105,7 @@ def record(file: Path, only: str) -> None:
 
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """What is run: a name, and a function that returns values by name."""
+    """Yield what is run: a name, and a function that returns values by name."""
     from manyview import read_views
     from manyview.cluster import available_methods
 
@@ -139,7 +139,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
 
 
 def generated() -> dict[str, tuple[Any, int]]:
-    """Views and the number of their clusters."""
+    """Return views and the number of their clusters."""
     from manyview import Views
     from manyview.datasets import drop_views, load_digits_views, make_multiview
 
@@ -172,7 +172,7 @@ def fit(method: Any, views: Any, k: int, **options: Any) -> dict[str, Any]:
 
 
 def fit_dask(method: Any, views: Any, k: int, learn_on: Any) -> dict[str, Any]:
-    """The same on two worker processes."""
+    """Run the same on two worker processes."""
     import distributed
 
     web = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
@@ -203,7 +203,7 @@ def predicted(model: Any, views: Any) -> dict[str, Any]:
 
 
 def digest(value: Any) -> Any:
-    """A short text that stands for the bits of a value; plain values as they are."""
+    """Return a short text that stands for the bits of a value; plain values as they are."""
     if hasattr(value, "compute"):
         value = value.compute()
     if sp.issparse(value):
@@ -222,7 +222,7 @@ def digest(value: Any) -> Any:
 
 
 def command_line() -> dict[str, Any]:
-    """The answers of `manyview cluster` to tables with names, without what differs from run to run."""
+    """Return the answers of `manyview cluster` to tables with names, without what differs from run to run."""
     from manyview.datasets import make_multiview
 
     views, found = make_multiview(150, 3, n_views=2, noise=0.4, random_state=0).shuffled(0), {}

@@ -78,7 +78,7 @@ def means_first(views: Views, n_clusters: int, seed: int) -> np.ndarray:
 
 
 def with_means(array: np.ndarray | sp.csr_array, present: np.ndarray | None) -> np.ndarray | sp.csr_array:
-    """The view with every missing row replaced by the mean of those that are there."""
+    """Return the view with every missing row replaced by the mean of those that are there."""
     if present is None:
         return array
     values = array.toarray() if sp.issparse(array) else array.copy()
@@ -172,7 +172,7 @@ def write(path: Path | None, case: Case, outcome: Outcome) -> None:
 
 
 def too_long_before(case: Case, outcomes: Outcomes) -> Outcome | None:
-    """A fit by the same method on the same dataset that was given up: the others would take as long."""
+    """Return a fit by the same method on the same dataset that was given up: the others would take as long."""
     for other, outcome in outcomes.items():
         same = (other.dataset, other.method) == (case.dataset, case.method)
         if same and outcome.failure and outcome.failure.startswith(TOO_LONG):
@@ -241,7 +241,7 @@ def show(dataset: str, outcomes: Outcomes, methods: list[str]) -> None:
 
 
 def scores(outcomes: Outcomes, method: str, rate: float, pattern: str, score: str) -> list[float]:
-    """The scores over all seeds, or none if one is missing: a mean over those that went well would flatter."""
+    """Return the scores over all seeds, or none if one is missing: the mean of the others would be biased."""
     found = [
         getattr(outcome, score)
         for case, outcome in outcomes.items()
@@ -271,7 +271,7 @@ def standing(outcomes: Outcomes, methods: list[str], rate: float, pattern: str) 
 
 
 def show_losses(outcomes: Outcomes, methods: list[str]) -> None:
-    """What 30 % of missing views cost, against the same method on complete views."""
+    """Print what 30 % of missing views cost, against the same method on complete views."""
     groups = sorted({(case.dataset, case.pattern) for case in outcomes if case.rate == 0.3})
     if not groups:
         return

@@ -86,7 +86,7 @@ def ours(views: list[np.ndarray], **parameters: Any) -> np.ndarray:
 
 
 def floor(views: list[np.ndarray]) -> None:
-    """The nearest anchors of all samples in each view, by scikit-learn: what every method with anchors pays."""
+    """Find the nearest anchors of all samples in each view with scikit-learn: the cost of every method with anchors."""
     for view in views:
         anchors = view[np.random.default_rng(0).choice(len(view), ANCHORS, replace=False)]
         NearestNeighbors(n_neighbors=NEIGHBORS, algorithm="brute").fit(anchors).kneighbors(view)
@@ -242,7 +242,7 @@ def files(folder: str, n: int) -> np.ndarray:
 
 
 def from_files(folder: str, n_workers: int, parameters: dict[str, Any]) -> dict[str, Any]:
-    """A fit of views in files, by the threads of this process (no workers) or by Dask workers with 4 GB each."""
+    """Fit views in files, by the threads of this process (no workers) or by Dask workers with 4 GB each."""
     sources = {f"view{v}": f"{folder}/view{v}.npy" for v in range(3)}
     few = [np.load(path, mmap_mode="r")[:FEW] for path in sources.values()]
     if n_workers == 0:
@@ -275,7 +275,7 @@ def show_dask(options: argparse.Namespace) -> None:
 
 
 def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[str, Any]:
-    """Rounds and bytes of a fit that learns on all samples, with two workers; of the learning alone."""
+    """Count rounds and bytes of a fit that learns on all samples, with two workers; of the learning alone."""
     import dask
     from distributed import Client, LocalCluster
 

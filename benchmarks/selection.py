@@ -120,7 +120,7 @@ def by_cross_agreement(found: dict, families: tuple[str, ...]) -> dict[str, floa
 
 
 def by_balanced_jury(found: dict, families: tuple[str, ...]) -> dict[str, float]:
-    """The same, where views that are added up and views side by side count the same."""
+    """Score as before, where views that are added up and views side by side count the same."""
     kinds = [[n for n in families if n.startswith("joint") == joint] for joint in (False, True)]
     return {
         name: float(np.mean([np.mean([found[name]["cross"][n] for n in kind]) for kind in kinds if kind]))

@@ -83,7 +83,7 @@ def fit(method: str, views: Views) -> Any:
 
 
 def score(views: Views, model: Any) -> dict[str, float]:
-    """The seven scores, rounded for reading."""
+    """Return the seven scores, rounded for reading."""
     scores = clustering_scores(views.labels, model.labels_)
     return {name: round(value, 3) for name, value in scores.items()}
 
@@ -105,7 +105,7 @@ def print_order(models: dict[tuple[str, str], Any], orders: dict[str, Views]) ->
 
 
 def print_model(model: GraphEnsemble) -> None:
-    """What the fitted model tells besides the clusters."""
+    """Print view weights and confidence of the fitted model."""
     weights = ", ".join(f"{n} {w:.2f}" for n, w in zip(model.view_names_, model.view_weights_, strict=True))
     print(f"\n{OURS}, rows {SHUFFLED}:")
     print(f"  view weights     {weights}")

@@ -52,7 +52,7 @@ def with_typos(word):
 
 
 def write(vocabulary, topic, n_own, n_common):
-    """Some words of the topic, some that all topics share, and one that strayed in from another."""
+    """Draw some words of the topic, some that all topics share, and one of another topic."""
     strayed = random.choice([other for other in vocabulary if other != topic])
     words = [
         *random.choice(vocabulary[topic].split(), n_own),
