@@ -115,7 +115,7 @@ def test_the_same_features_in_two_files_are_no_samples(put):
     values = np.random.default_rng(0).random((N, 4))
     names = ["height", "weight", "age", "size"]
     files = [put("a.csv", PLAIN, names, values), put("b.csv", PLAIN, names, values[::-1])]
-    np.testing.assert_array_equal(quietly(files)["a"], values)
+    np.testing.assert_allclose(quietly(files)["a"], values, rtol=1e-12)  # pandas before 3 rounds the last bit
 
 
 def test_what_is_not_clear_is_asked_and_both_answers_work(put, numbers):

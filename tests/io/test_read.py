@@ -322,11 +322,11 @@ BAD_FILES = {
         b"id,label\nx,1\ny,2\n",
         "no features: 2 samples, columns 'id', 'label'",
     ),
-    "csv with hundreds of digits": ("a.csv", b"a,b\n" + b"9" * 400 + b",1\n", "hold something else: 'a'"),
+    "csv with hundreds of digits": ("a.csv", b"a,b\n1," + b"9" * 400 + b"\n", "hold something else: 'b'"),
     "csv with hundreds of digits and text": (
         "a.csv",
-        b"a,b\n-" + b"9" * 400 + b",1\nx,2\n",
-        "hold something else: 'a'",
+        b"a,b\n1,-" + b"9" * 400 + b"\n2,x\n",
+        "hold something else: 'b'",
     ),
     "csv with a class of hundreds of digits": (
         "a.csv",

@@ -181,7 +181,7 @@ def numbers_in(values: Any) -> Any:
         if found and all(piece.dtype in _NUMBERS for piece in found):
             return pandas.concat(found)
         whole = pandas.to_numeric(values)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # OverflowError: integers of hundreds of digits
         return values
     return whole if is_numeric(whole) else values  # integers of hundreds of digits are Python objects
 
