@@ -336,3 +336,10 @@ def _finished(path):
             return len({key for key, *_ in store._connection.execute("SELECT key FROM cells")})
     except ValueError:
         return 0
+
+
+def test_methods_after_a_space_are_not_taken_for_files(call, tmp_path):
+    result = call("compare", tmp_path / "a.csv", "-k", 3, "--methods", "graph-ensemble", "snf", "clr")
+    assert result.exit_code == 2
+    assert "snf is a method, not a file" in result.stderr
+    assert "--methods graph-ensemble,snf,clr" in result.stderr

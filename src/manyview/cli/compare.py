@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +74,7 @@ def compare(
 
     wanted = parse_n_clusters(clusters, may_choose=True)
     chosen = _find_methods(methods)
+    _check_no_method(source.files, methods)
     check_folder(out, NAMES)
     views = source.read()
     # views that no method can fit are an error here, before many processes are started
@@ -146,6 +147,19 @@ def _find_methods(text: str) -> list[Method]:
         error.param_hint = "--methods"
         raise
     return list({method.name: method for method in found}.values())
+
+
+def _check_no_method(files: Sequence[Path], methods: str) -> None:
+    """Refuse names of methods among the files, which is where they are after a space instead of a comma."""
+    from manyview.cluster._registry import HOMES
+
+    known = {slug(name) for name in HOMES}
+    named = [str(file) for file in files if str(file) in known and not file.exists()]
+    if named:
+        listed = ",".join([*([] if methods == ALL else [methods]), *named])
+        raise typer.BadParameter(
+            f"{named[0]} is a method, not a file: join methods with commas (--methods {listed}).", param_hint="--methods"
+        )
 
 
 @contextmanager
