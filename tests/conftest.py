@@ -103,7 +103,7 @@ def _write_stand_in(path: Path) -> None:
     positions = rng.normal(size=(info.n_classes, 8))[labels] + 0.6 * rng.normal(size=(info.n_samples, 8))
     views = np.empty((1, len(info.views)), dtype=object)
     for i, n_features in enumerate(info.n_features):
-        view = np.abs(positions @ rng.normal(size=(8, n_features)) + 0.1 * rng.normal(size=(1, n_features)))
+        view = np.abs(positions @ rng.normal(size=(8, n_features)) + 0.1 * rng.normal(size=(len(labels), n_features)))
         if path.stem in _COUNTS | _SPARSE:
             view = rng.poisson(0.05 * view)
         views[0, i] = sp.csc_array(view * 1.0) if path.stem in _SPARSE else view
