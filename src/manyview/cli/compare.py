@@ -158,7 +158,8 @@ def _check_no_method(files: Sequence[Path], methods: str) -> None:
     if named:
         listed = ",".join([*([] if methods == ALL else [methods]), *named])
         raise typer.BadParameter(
-            f"{named[0]} is a method, not a file: join methods with commas (--methods {listed}).", param_hint="--methods"
+            f"{named[0]} is a method, not a file: join methods with commas (--methods {listed}).",
+            param_hint="--methods",
         )
 
 
