@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ def fitted_attribute(model: Any, *names: str) -> Any:
 
 def _methods_with(attribute: str) -> list[str]:
     """Return the names of the methods whose documentation lists the attribute."""
-    return [m.name for m in available_methods() if f"    {attribute} : " in (m.estimator.__doc__ or "")]
+    return [m.name for m in available_methods() if f"\n{attribute} : " in (inspect.getdoc(m.estimator) or "")]
 
 
 def result_fields(result: Any, source: str, *names: str) -> tuple[Any, ...]:
