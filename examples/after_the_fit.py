@@ -2,7 +2,7 @@
 
     python examples/after_the_fit.py        a few minutes; the figures need matplotlib (pip install '.[plot]')
 
-The rows are shuffled first. Accuracies are of this one shuffle.
+The rows are shuffled first. All accuracies are for this one shuffle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every method on the same data: scikit-learn's digits, described in five ways, rows shuffled.
+"""Compare all methods on the same data: scikit-learn's digits, described in five ways, rows shuffled.
 
 python examples/compare.py [--samples 600]
 """
@@ -17,7 +17,7 @@ from manyview.datasets import load_digits_views
 def main() -> None:
     """Fit all methods with their defaults, print scores and time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, help="use so many of the 1,797 images")
+    parser.add_argument("--samples", type=int, help="number of images to use, at most 1,797 (default: all)")
     views = load_digits_views().shuffled(0)
     views = views.take(slice(parser.parse_args().samples))
 

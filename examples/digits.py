@@ -42,7 +42,7 @@ def main() -> None:
     """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("output/digits"), help="folder to write to (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the shuffle (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the shuffle (%(default)s)")
     args = parser.parse_args()
 
     digits = load_digits_views()
@@ -78,7 +78,7 @@ def fit(method: str, views: Views) -> Any:
         features = StandardScaler().fit_transform(np.hstack(views.arrays))
         return KMeans(N_CLUSTERS, n_init=10, random_state=0).fit(features)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OrderDependenceWarning)  # said in the text below the table
+        warnings.simplefilter("ignore", OrderDependenceWarning)  # the text below the table explains it
         return TBGL(N_CLUSTERS, n_anchors=N_ANCHORS).fit(views)
 
 
@@ -89,9 +89,9 @@ def score(views: Views, model: Any) -> dict[str, float]:
 
 
 def print_order(models: dict[tuple[str, str], Any], orders: dict[str, Views]) -> None:
-    """Say how the table came about, and what the order of the rows changes."""
+    """Print how the table was computed, and what the order of the rows changes."""
     print(
-        "\nk-means is scikit-learn's, on the five views side by side, each feature standardised; TBGL has a tenth of\n"
+        "\nk-means is scikit-learn's, on the five views side by side, each feature standardised; TBGL uses a tenth of\n"
         "the samples as anchors. The lines to compare are the shuffled ones: rows in practice are not sorted by the\n"
         "answer. The published TBGL takes a Fourier transform along the order of the rows, so the same images in\n"
         "another order get other clusters. ARI between the clusters of the shuffled and of the sorted rows:"
@@ -127,7 +127,7 @@ def print_table(rows: list[dict[str, object]]) -> None:
 
 
 def write(folder: Path, rows: list[dict[str, object]], model: GraphEnsemble, views: Views) -> None:
-    """Scores as JSON, labels as CSV."""
+    """Write scores as JSON and labels as CSV."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scores.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:

@@ -28,7 +28,7 @@ print(views)
 
 # %%
 # One image in its five views. The last three cannot be turned back into a picture: ``fourier`` ignores where a stroke
-# is, ``moments`` how the digit is turned. That is what makes them useful beside the others.
+# is, ``moments`` how the digit is rotated. This is why they complement the other views.
 
 image = int(np.flatnonzero(views.labels == 3)[0])
 figure, axes = plt.subplots(1, 5, figsize=(10, 2.3), layout="constrained", width_ratios=[1, 1.6, 1.6, 1.6, 1.6])
@@ -42,8 +42,8 @@ for ax, name in zip(axes[1:], views.names[1:], strict=True):
 # Fit
 # ---
 #
-# One call. It draws many graphs between images and anchors, cuts each into clusters, and returns the cut that they
-# agree on. ``random_state`` makes it reproducible.
+# ``GraphEnsemble`` builds many graphs between images and anchors, cuts each into clusters, and returns their consensus.
+# ``random_state`` makes it reproducible.
 
 model = GraphEnsemble(n_clusters=10, random_state=0).fit(views)
 scores = clustering_scores(views.labels, model.labels_)
@@ -61,12 +61,11 @@ for name, table in compared.items():
     print(f"k-means, {name:12s} rows shuffled: ACC {k_means[name]:.3f}")
 
 # %%
-# What was found
-# --------------
+# The clusters
+# ------------
 #
-# Each row below is a cluster. From left to right the images run from those that all members of the ensemble agree on to
-# those that they quarrel about. ``confidence_`` is the share of the ensemble that speaks for an image's label. Look at
-# the right end: most mistakes are there, and so are digits that people would argue about.
+# Each row below is a cluster, sorted by confidence from left to right. ``confidence_`` is the share of the ensemble
+# that votes for the label of an image. Most mistakes are at the right end, and so are digits that are hard to read.
 
 n_shown = 22
 figure, axes = plt.subplots(10, 1, figsize=(9, 4.6), layout="constrained")
@@ -82,8 +81,8 @@ for cluster, ax in enumerate(axes):
 axes[0].set_title("clusters (images), surest on the left")
 
 # %%
-# Does confidence mean anything? Here the labels tell. A cluster stands for the digit that most of its images show; the
-# share of images that are what their cluster stands for should grow with confidence.
+# The labels show whether the confidence is informative. Call the digit that most images of a cluster show the digit of
+# the cluster; the share of images that show this digit should grow with confidence.
 
 digit_of = np.array([np.bincount(views.labels[model.labels_ == c]).argmax() for c in range(10)])
 right = digit_of[model.labels_] == views.labels
@@ -92,12 +91,12 @@ for name, third in zip(("least", "middle", "most"), thirds, strict=True):
     print(f"{name} sure third: {right[third].mean():.1%} in the cluster of their digit (rows shuffled)")
 
 # %%
-# The learned graph, and what each view counts
-# --------------------------------------------
+# The learned graph and the weights of the views
+# ----------------------------------------------
 #
 # The graph between images and anchors has no edge from one cluster to another: its connected components *are* the
-# clusters. Views count in it by how little the clusters cut through their own graphs. The last picture has the
-# coordinates that the clusters were found in; pale images are those that the ensemble is less sure of.
+# clusters. A view has a larger weight if the clusters cut fewer edges of its own graph. The last picture shows the
+# coordinates in which the clusters were found; pale images have a low confidence.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 plot.graph(model, ax=axes[0]).set_title("learned graph")
@@ -105,10 +104,10 @@ plot.view_weights(model, ax=axes[1]).set_title("weights of the views")
 _ = plot.embedding(model, ax=axes[2]).set_title("images (pale: less sure)")
 
 # %%
-# New images
-# ----------
+# Predict new images
+# ------------------
 #
-# The other half of the digits was not part of the fit. ``predict`` places them, here from two views only.
+# The other half of the digits was not part of the fit. ``predict`` assigns them to clusters, also from two views only.
 
 new = load_digits_views().take(slice(900, None))
 few = {name: new[name] for name in ("pixels", "moments")}

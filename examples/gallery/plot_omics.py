@@ -1,19 +1,19 @@
 """
-Patients: three kinds of measurements, gaps, and an unknown number of groups
-============================================================================
+Patients: three kinds of measurements, missing values, and an unknown number of groups
+======================================================================================
 
 Tumours are measured in several ways, not all of them for every patient, in different units and laboratories. Here 300
-such patients are made up: mRNA, miRNA and protein of four subtypes, of which each measurement gives a blurred picture.
-Then we go from raw tables to groups, ask whether they hold, keep the model, and place patients who come later.
+such patients are simulated: noisy measurements of mRNA, miRNA and protein for four subtypes. We go from raw tables to
+groups, check whether these are stable, save the model, and predict the groups of later patients.
 """
 
 # %%
 # The measurements
 # ----------------
 #
-# Sizes and troubles are those of real data, if smaller: expression is log-normal with a few hundred genes that matter
-# among many that do not; miRNA are counts with many zeros; protein is on a scale of its own. mRNA comes from two
-# laboratories with an offset of their own, and nobody has noted which. Patients lack measurements.
+# The tables are smaller than real ones, with the same difficulties: expression is log-normal with a few hundred
+# relevant genes among many others; miRNA are counts with many zeros; protein has a different scale. mRNA comes from two
+# laboratories with different offsets, and which one is not recorded. Some measurements are missing.
 
 import tempfile
 from pathlib import Path
@@ -57,12 +57,12 @@ for name, frame in frames.items():
     print(f"{name:8s} {frame.shape}, from {frame.to_numpy().min():.3g} to {frame.to_numpy().max():.3g}")
 
 # %%
-# Not everyone has everything: each table has rows for the patients that were measured, and ``Views.from_frames`` joins
-# them on their index. The last 60 patients are put aside; they come later. Expression is brought to a logarithmic
-# scale, as always. Everything else is left to ``scaling="auto"``.
+# Each table has rows for the patients that were measured only, and ``Views.from_frames`` joins them on their index. The
+# last 60 patients are set aside for prediction. Expression is transformed to a logarithmic scale, as usual. Everything
+# else is left to ``scaling="auto"``.
 
 measured = {
-    "mRNA": np.log2(frames["mRNA"]),  # everyone has this one
+    "mRNA": np.log2(frames["mRNA"]),  # measured for all patients
     "miRNA": frames["miRNA"][random.random(n) > 0.25],
     "protein": frames["protein"][random.random(n) > 0.35],
 }
@@ -72,7 +72,7 @@ truth = pd.Series(subtype, index=patients)  # for scoring in the end
 print(views)
 
 # %%
-# Who has what: a line per patient, white where a measurement is missing.
+# Which measurements are present: a line per patient, white where a measurement is missing.
 
 figure, ax = plt.subplots(figsize=(9, 1.6), layout="constrained")
 ax.imshow(views.present.T, aspect="auto", cmap="Blues", vmin=0, vmax=1.4, interpolation="nearest")
@@ -83,8 +83,8 @@ ax.set_title(f"{1 - views.present.mean():.0%} of all measurements are missing")
 # How many groups?
 # ----------------
 #
-# The suggestion says whether it is sure. Where it is not, it names the other candidates, and it is worth to look at
-# those, too; here we go on with its best guess.
+# The suggestion says whether it is sure. If not, it names other candidates, which are worth a look, too. Here we
+# continue with its best guess.
 
 suggestion = suggest_n_clusters(views, range(2, 9), random_state=0)
 print(suggestion)
@@ -95,8 +95,8 @@ _ = plot.n_clusters(suggestion, ax=ax)
 # Fit
 # ---
 #
-# Each patient is placed by the measurements that there are. For comparison, what is often done: gaps filled with means,
-# features standardised, k-means on all of them side by side.
+# Each patient is assigned by the measurements that are present. For comparison, a common alternative: missing values
+# imputed with means, features standardised, k-means on all of them side by side.
 
 model = GraphEnsemble(n_clusters=suggestion.n_clusters, random_state=0).fit(views)
 scores = clustering_scores(truth[views.sample_ids], model.labels_)
@@ -108,10 +108,10 @@ filled = [
 table = StandardScaler().fit_transform(np.hstack(filled))
 k_means = KMeans(suggestion.n_clusters, n_init=10, random_state=0).fit_predict(table)
 k_means_accuracy = clustering_scores(truth[views.sample_ids], k_means)["acc"]
-print(f"k-means on filled gaps, rows in random order: ACC {k_means_accuracy:.3f}")
+print(f"k-means on imputed values, rows in random order: ACC {k_means_accuracy:.3f}")
 print(f"scaling that was chosen: {model.scaling_}")
 full = views.present.all(axis=1)
-print(f"mean confidence with all three measurements {model.confidence_[full].mean():.3f}, with gaps ", end="")
+print(f"mean confidence with all three measurements {model.confidence_[full].mean():.3f}, with missing ones ", end="")
 print(f"{model.confidence_[~full].mean():.3f}")
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
@@ -120,11 +120,11 @@ plot.view_weights(model, ax=axes[1]).set_title("weights of the views")
 _ = plot.graph(model, ax=axes[2]).set_title("learned graph")
 
 # %%
-# Does it hold?
-# -------------
+# Is the result stable?
+# ---------------------
 #
-# First the order of the rows, which must not matter. Then each kind of measurement is left out in turn. Only patients
-# with all three can be asked that, as the others would be left with too little.
+# First the order of the rows, which must not matter. Then each kind of measurement is left out in turn, for the
+# patients with all three only, as others would have too few measurements left.
 
 by_order = audit_order(GraphEnsemble(suggestion.n_clusters, random_state=0), views, n_shuffles=2)
 print(by_order.verdict, end="\n\n")
@@ -134,14 +134,13 @@ figure, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
 _ = plot.audit(by_view, ax=ax)
 
 # %%
-# So no measurement decides alone. If one did, the verdict would name it, and that is good to know before a paper is
-# written.
+# So the result does not depend on a single measurement. If it did, the verdict would name it.
 #
-# Patients who come later
-# -----------------------
+# Predict later patients
+# ----------------------
 #
-# The model goes into a file, without pickle, and comes back. The 60 patients who were put aside are placed one by one
-# with what was learned; none of the others changes its group.
+# The model is saved to a file, without pickle, and loaded again. The 60 patients who were set aside are assigned to the
+# learned groups; the groups of the others do not change.
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "tumours.manyview"
@@ -158,6 +157,6 @@ new_accuracy = clustering_scores(truth[new.sample_ids], placed["group"])["acc"]
 print(f"{len(placed)} later patients, rows in random order: ACC {new_accuracy:.3f}")
 
 # %%
-# Confidence tells whom to look at again: the later patients that the ensemble is least sure of.
+# The later patients with the lowest confidence are worth a second look:
 
 print(placed.sort_values("confidence").head(3))
