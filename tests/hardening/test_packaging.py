@@ -119,7 +119,9 @@ def needed(names):
 def test_every_dependency_is_pinned_within_its_range():
     pinned, asked = pins(), needed(["manyview[dev]"])
     asked.pop("manyview")
-    assert set(asked) == set(pinned)  # nothing that floats, and nothing that nobody needs
+    assert set(asked) <= set(pinned)  # nothing that floats
+    if sys.version_info < (3, 12):  # and nothing that nobody needs; some packages are for the oldest Python only
+        assert set(asked) == set(pinned)
     for name, requirements in asked.items():
         for requirement in requirements:
             assert requirement.specifier.contains(pinned[name], prereleases=True), f"{requirement}, got {pinned[name]}"
@@ -255,7 +257,8 @@ def test_the_sdist_holds_all_that_its_tests_need(built):
     with tarfile.open(built[1]) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
     tracked = run("git", "ls-files", cwd=ROOT).split("\n") if (ROOT / ".git").exists() else []
-    wanted = {name for name in tracked if name.partition("/")[0] not in (".ci", "") and (ROOT / name).exists()}
+    of_the_forge = (".ci", ".github", ".pre-commit-config.yaml", "")
+    wanted = {name for name in tracked if name.partition("/")[0] not in of_the_forge and (ROOT / name).exists()}
     assert {name for name in wanted if not name.startswith('"')} - names == set()
 
 
