@@ -59,6 +59,15 @@ ALLOWED = {
         "views",
     },
     "audit": {"_utils.machine", "_utils.progress", "_utils.text", "exceptions", "graphs", "metrics", "views"},
+    "description": {
+        "_utils.compiled",
+        "_utils.environment",
+        "_utils.imports",
+        "cluster",
+        "exceptions",
+        "graphs",
+        "views",
+    },
     "plot": {"_utils.drawing", "_utils.imports", "cluster", "exceptions", "graphs"},
     "datasets": {"_utils.files", "exceptions", "io", "views"},
     "experiments": {

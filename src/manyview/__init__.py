@@ -10,6 +10,7 @@ from manyview._version import __version__
 if TYPE_CHECKING:
     from manyview.cluster import TBGL, GraphEnsemble, load, suggest_n_clusters
     from manyview.compose import ViewTransformer
+    from manyview.description import describe
     from manyview.exceptions import OrderDependenceWarning
     from manyview.io import open_views, read_views
     from manyview.metrics import clustering_scores
@@ -24,6 +25,7 @@ __all__ = [
     "__version__",
     "check_views",
     "clustering_scores",
+    "describe",
     "load",
     "open_views",
     "read_views",
@@ -40,6 +42,7 @@ _HOME = {
     "Views": "views",
     "check_views": "views",
     "clustering_scores": "metrics",
+    "describe": "description",
     "load": "cluster",
     "open_views": "io",
     "read_views": "io",
@@ -50,6 +53,7 @@ _MODULES = (
     "cluster",
     "compose",
     "datasets",
+    "description",
     "engines",
     "exceptions",
     "experiments",

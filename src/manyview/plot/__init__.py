@@ -6,6 +6,7 @@ matplotlib's settings. Needs ``pip install "manyview[plot]"``.
 
 from manyview.plot._audit import audit
 from manyview.plot._convergence import convergence
+from manyview.plot._description import markers, metadata, survival
 from manyview.plot._embedding import embedding
 from manyview.plot._graph import graph
 from manyview.plot._n_clusters import n_clusters
@@ -17,7 +18,10 @@ __all__ = [
     "convergence",
     "embedding",
     "graph",
+    "markers",
+    "metadata",
     "n_clusters",
+    "survival",
     "sweep",
     "view_weights",
 ]
