@@ -1,4 +1,4 @@
-"""What clusters are: :func:`describe` gathers markers, samples, metadata and survival in a :class:`Description`."""
+"""Say what clusters are: markers, samples, metadata and survival, gathered in a :class:`Description`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Survival:
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """What each cluster is; made by :func:`describe`. Tables are data frames, with one row per finding.
+    """What each cluster is; made by :func:`manyview.describe`. Tables are data frames, with one row per finding.
 
     Attributes
     ----------
