@@ -66,6 +66,7 @@ ALLOWED = {
         "cluster",
         "exceptions",
         "graphs",
+        "metrics",
         "views",
     },
     "plot": {"_utils.drawing", "_utils.imports", "cluster", "exceptions", "graphs"},

@@ -70,7 +70,7 @@ def test_ids_of_different_names_are_asked_for_and_both_answers_work(call, mice):
     position = call("inspect", *files, "--no-id", COLUMNS="200")
     assert "matched by position" in position.stdout.splitlines()
     assert position.stdout.splitlines()[-1].endswith("--no-id -k auto")
-    assert "column 'no of genes': distinct whole numbers" in position.stdout
+    assert "column 'no of genes': distinct whole numbers, nearly consecutive" in position.stdout
 
 
 def test_one_table_is_asked_about_and_the_proposal_can_be_typed(call, mice):

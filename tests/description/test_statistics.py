@@ -85,7 +85,7 @@ def test_correction_is_scipys_and_leaves_missing_values_out():
 
 
 def test_clusters_are_matched_by_what_they_share():
-    partner, overlap = matched_clusters(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 1, 0, 0, 0, 0]), 3, 2)
+    partner, overlap = matched_clusters(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 1, 0, 0, 0, 0]), 3)
     assert partner.tolist() == [1, 0, -1]
     np.testing.assert_allclose(overlap, [2 / 3, 2 / 4, 0])
 

@@ -295,7 +295,7 @@ def test_a_view_that_hardly_any_sample_has():
     arrays = [array.copy() for array in noisy().arrays]
     arrays[0][1:] = np.nan  # drawn or not, it is alone
     message = (
-        r"views\['view0'\]: (no|only one) sample has (it|this view); leave this view out\. This was found in the 200 "
+        r"views\['view0'\]: (no|only one) sample has this view; leave this view out\. This was found in the 200 "
         r"of 600 samples that were drawn to learn from; learn_on says how many\."
     )
     with pytest.raises(ViewsError, match=message):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas
 import pandas as pd
 import pytest
 
@@ -35,6 +36,10 @@ def put(tmp_path):
 def numbers():
     random = np.random.default_rng(0)
     return random.random((len(GENES), N)).round(6), random.random((len(MIRNAS), N)).round(6)
+
+
+# pandas before 3 rounds the last bit of a number in another way.
+LAST_BIT = 0 if int(pandas.__version__.split(".")[0]) >= 3 else 1e-12
 
 
 def quietly(files, **options):
@@ -115,7 +120,7 @@ def test_the_same_features_in_two_files_are_no_samples(put):
     values = np.random.default_rng(0).random((N, 4))
     names = ["height", "weight", "age", "size"]
     files = [put("a.csv", PLAIN, names, values), put("b.csv", PLAIN, names, values[::-1])]
-    np.testing.assert_allclose(quietly(files)["a"], values, rtol=1e-12)  # pandas before 3 rounds the last bit
+    np.testing.assert_allclose(quietly(files)["a"], values, rtol=LAST_BIT)
 
 
 def test_what_is_not_clear_is_asked_and_both_answers_work(put, numbers):

@@ -431,7 +431,7 @@ def _honest_p(
         present=None if views.present is None else present[rows][:, others],
     )
     learned = relearned(model, n_clusters, views.names[v]).fit(without).labels_
-    partner, overlap = matched_clusters(labels[rows], learned, n_clusters, int(learned.max()) + 1)
+    partner, overlap = matched_clusters(labels[rows], learned, n_clusters)
     found = feature_statistics(views.arrays[v][rows], learned, int(learned.max()) + 1, n_jobs)
     p = np.where((partner >= 0)[:, None], found.p[partner], np.nan)
     return p, overlap

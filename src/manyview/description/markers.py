@@ -27,6 +27,8 @@ from scipy.special import ndtr
 
 from manyview._utils.compiled import njit
 from manyview._utils.environment import cores
+from manyview.metrics.matching import best_matching
+from manyview.metrics.table import contingency
 from manyview.views import Array
 
 # Features that are ranked at a time, by each thread.
@@ -239,9 +241,7 @@ def corrected(p: np.ndarray) -> np.ndarray:
     return result
 
 
-def matched_clusters(
-    labels: np.ndarray, other: np.ndarray, n_clusters: int, n_other: int
-) -> tuple[np.ndarray, np.ndarray]:
+def matched_clusters(labels: np.ndarray, other: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
     """Match clusters of two partitions one to one, so that they share as many samples as possible.
 
     Returns
@@ -251,16 +251,12 @@ def matched_clusters(
     overlap : ndarray of shape (n_clusters,)
         Samples of both over samples of either (Jaccard index).
     """
-    from scipy.optimize import linear_sum_assignment
-
-    table = np.zeros((n_clusters, n_other))
-    np.add.at(table, (labels, other), 1)
-    rows, columns = linear_sum_assignment(-table)
-    partner = np.full(n_clusters, -1)
-    partner[rows] = columns
-    overlap = np.zeros(n_clusters)
-    either = table.sum(axis=1)[rows] + table.sum(axis=0)[columns] - table[rows, columns]
-    overlap[rows] = table[rows, columns] / np.maximum(either, 1)
+    counts = contingency(labels, other)
+    rows, columns = best_matching(counts)
+    shared = np.asarray(counts.table.tocsr()[rows, columns], dtype=float).ravel()
+    partner, overlap = np.full(n_clusters, -1), np.zeros(n_clusters)
+    partner[counts.classes[rows]] = counts.clusters[columns]
+    overlap[counts.classes[rows]] = shared / (counts.class_sizes[rows] + counts.cluster_sizes[columns] - shared)
     return partner, overlap
 
 
