@@ -117,7 +117,11 @@ def needed(names):
 
 
 def test_every_dependency_is_pinned_within_its_range():
-    pinned, asked = pins(), needed(["manyview[dev]"])
+    pinned = pins()
+    others = [name for name in sorted(CORE) if importlib.metadata.version(name) != pinned[name]]
+    if others:  # what they need may be others, too
+        pytest.skip(f"{', '.join(others)} in other versions than the pinned ones, as with make test-lowest")
+    asked = needed(["manyview[dev]"])
     asked.pop("manyview")
     assert set(asked) <= set(pinned)  # nothing that floats
     if sys.version_info < (3, 12):  # and nothing that nobody needs; some packages are for the oldest Python only
