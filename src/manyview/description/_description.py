@@ -133,6 +133,7 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON: numbers that are not known are None."""
         found: dict[str, Any] = {name: _records(getattr(self, name)) for name in ("clusters", "markers", "typical")}
+        found |= {"metadata": None, "survival": None, "log_rank": None}
         if self.metadata is not None:
             tables = {each.column: _records(each.table) for each in self.associations}
             found["metadata"] = [{**row, "table": tables[row["column"]]} for row in _records(self.metadata)]
@@ -242,10 +243,9 @@ def describe(
     )
     typical = typical_samples(centre_distances(checked, codes, len(keys)), codes, confidence, n_samples)
     ids, chosen = checked.sample_ids, typical["row"].to_numpy()
-    typical.insert(3, "sample", chosen if ids is None else [str(ids[row]) for row in chosen])
-    typical.insert(1, "name", [names[c] for c in typical["cluster"]])
-    if ids is None:
-        typical["sample"] = known[chosen]
+    samples = known[chosen] if ids is None else pandas.Series([str(ids[row]) for row in chosen], dtype=object)
+    typical.insert(3, "sample", samples)
+    typical.insert(1, "name", pandas.Series([names[c] for c in typical["cluster"]], dtype=object))
     typical["row"] = known[chosen]
     if shown.texts is not None:
         typical["text"] = pandas.Series(shown.texts[chosen], dtype=object)
@@ -277,7 +277,7 @@ def _cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarr
     return pandas.DataFrame(
         {
             "cluster": range(len(names)),
-            "name": names,
+            "name": pandas.Series(names, dtype=object),
             "size": sizes,
             "share": sizes / sizes.sum(),
             "mean_confidence": sums / np.maximum(sizes, 1),

@@ -22,9 +22,7 @@ Names: TypeAlias = Mapping[Any, str] | str | os.PathLike[str]
 # Columns of the table of profiles, in which names of clusters are columns as well.
 _TAKEN = ("view", "feature")
 # First words of a file of names that are headings.
-_HEADINGS = frozenset(
-    {"", "cluster", "clusters", "label", "labels", "code", "id", "number", "no", "old", "from", "key"}
-)
+_HEADINGS = frozenset({"", "cluster", "clusters", "label", "labels", "code", "id", "number", "old", "from", "key"})
 
 
 @dataclass(frozen=True)
