@@ -114,6 +114,7 @@ ALLOWED = {
         "audit",
         "cluster",
         "datasets",
+        "description",
         "exceptions",
         "experiments",
         "io",
