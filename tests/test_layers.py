@@ -26,7 +26,7 @@ ALLOWED = {
     "_utils.text": set(),
     "_utils.machine": set(),
     "exceptions": {"_utils.text"},
-    "views": {"_utils.text", "exceptions"},
+    "views": {"_utils.imports", "_utils.text", "exceptions"},
     "compose": {"exceptions", "views"},
     "io": {"_utils.formats", "_utils.imports", "_utils.machine", "_utils.text", "exceptions", "views"},
     "metrics": {"exceptions"},

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from manyview.io import open_views, read_views
     from manyview.metrics import clustering_scores
     from manyview.views import Views, check_views
+    from manyview.views.annotated import to_anndata, to_mudata
 
 __all__ = [
     "TBGL",
@@ -30,6 +31,8 @@ __all__ = [
     "open_views",
     "read_views",
     "suggest_n_clusters",
+    "to_anndata",
+    "to_mudata",
 ]
 
 # Names are imported when they are first used: the command line starts at once, and numpy, scikit-learn and numba come
@@ -47,6 +50,8 @@ _HOME = {
     "open_views": "io",
     "read_views": "io",
     "suggest_n_clusters": "cluster",
+    "to_anndata": "views.annotated",
+    "to_mudata": "views.annotated",
 }
 _MODULES = (
     "audit",

@@ -71,6 +71,23 @@ def print_answer(result: Json, console: Console) -> None:
             print(printable(path))  # not by rich, which would wrap it: it may be copied
 
 
+def print_description(document: Json, console: Console) -> None:
+    """Print what was described, what is in the clusters, and where it was written; ``document`` is as of ``--json``."""
+    data, description = document["data"], document["description"]
+    pieces: list[RenderableType] = [words(_data_line(data)), *reading_lines(data)]
+    if document["labels"]["n_labelled"] < data["n_samples"]:
+        pieces.append(words(f"{document['labels']['n_labelled']:,} of them have a label"))
+    for piece in [*pieces, Text()]:
+        console.print(piece)
+    clusters = [{**each, "confidence": each["mean_confidence"]} for each in description["clusters"]]
+    _print_clusters(clusters, console, cluster_names(description))
+    for piece in [*description_pieces(description), Text()]:
+        console.print(piece)
+    for path in document["output"].values():
+        if path is not None:
+            print(printable(path))
+
+
 def _data_line(data: Json) -> str:
     views = [f"{view['name']} ({_columns_of(view, data['n_samples'])})" for view in data["views"]]
     more = f" and {len(views) - _MAX_VIEWS} more" if len(views) > _MAX_VIEWS else ""

@@ -175,9 +175,20 @@ class Contents:
         return replace(views, sample_ids=None, metadata=metadata)
 
     def describe(
-        self, views: Views, labels: Any, *, seed: int = 0, jobs: int | None = None, pictures: Any = None
+        self,
+        views: Views,
+        labels: Any,
+        *,
+        seed: int = 0,
+        jobs: int | None = None,
+        pictures: Any = None,
+        names: dict[str, str] | None = None,
     ) -> Description:
-        """Describe clusters; ``labels`` and ``pictures`` are as for :func:`manyview.describe`."""
+        """Describe clusters; ``labels`` and ``pictures`` are as for :func:`manyview.describe`.
+
+        ``names`` are those of the clusters, if known; by default they are the user's, with a warning for clusters that
+        do not exist, as an error would lose the fit.
+        """
         from manyview.description import describe
 
         with _named(self._tables(views)):
@@ -186,7 +197,7 @@ class Contents:
                 labels,
                 self._with_paths(views),
                 survival=self.survival,
-                rename=self._known_names(labels),
+                rename=self._known_names(labels) if names is None else names,
                 pictures=self.pictures if pictures is None else pictures,
                 texts=self.texts,
                 n_markers=self.markers,
@@ -197,11 +208,11 @@ class Contents:
         return found.without_sample_names() if self.no_sample_names else found
 
     def _known_names(self, labels: Any) -> dict[str, str] | None:
-        """Return the names of clusters that there are; a fit is not lost for one that there is not."""
-        names, model = self.names(), labels
-        if names is None or not hasattr(model, "labels_"):
-            return names
-        found = {str(label) for label in set(model.labels_.tolist())}
+        """Return the names of clusters that a fitted estimator has found, with a warning for others."""
+        names = self.names()
+        if names is None:
+            return None
+        found = {str(label) for label in set(labels.labels_.tolist())}
         for key in [key for key in names if key not in found]:
             say(f"warning: --rename: there is no cluster {key}, which was to be called {names.pop(key)!r}.")
         return names

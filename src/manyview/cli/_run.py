@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -139,9 +139,12 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
         if job.with_report:
             from manyview.report import run
 
-            page = run.render(run.summarise(model, views, result, audits=audits))
+            named = not job.contents.no_sample_names
+            summary = run.summarise(model, views, result, audits=audits, description=description, sample_names=named)
+            page = run.render(summary)
     result["timings"] = timings  # with that of the report, which the report itself does not have
-    return model, views, result, description, page
+    shown = replace(views, metadata=None) if job.contents.no_sample_names else views
+    return model, shown, result, description, page
 
 
 def _checked(views: Views, model: Any, job: Job) -> Views:

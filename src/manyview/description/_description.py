@@ -237,7 +237,6 @@ def describe(
         notes.append(f"{checked.n_samples - len(known)} samples without a label are left out.")
         checked, codes, shown = checked.take(known), codes[known], shown.take(known)
         confidence = None if confidence is None else confidence[known]
-        model = None
     markers, profiles, why = marker_tables(
         checked, codes, names, model, n_markers=n_markers, p_values=p_values, seed=random_state, n_jobs=n_jobs
     )

@@ -323,6 +323,35 @@ def _read_labels(source: LabelSource, options: Options) -> Part:
     return read_file(source.path, LABEL_READERS, replace(options, chosen=source.chosen))
 
 
+def read_labels(
+    labels: LabelsPath,
+    views: Views,
+    *,
+    id_column: str | Sequence[str] | Literal[False] | None = None,
+    header: bool | None = None,
+    match_ids: str = "exact",
+) -> np.ndarray:
+    """Return labels of a file for the samples of views that were read already, None for samples without one.
+
+    Parameters
+    ----------
+    labels : path
+        As for :func:`read_views`: ``FILE``, ``FILE:COLUMN`` or ``FILE:COLUMN@ID``.
+    views : Views
+        With the ids of the samples, if they have some.
+    id_column, header, match_ids
+        As for :func:`read_views`.
+    """
+    ids = views.sample_ids
+    known = None if ids is None else key_numbers(ids.tolist())
+    options = Options(id_column=_id_names(id_column), header=header, max_bytes=physical_memory(), known_ids=known)
+    part = _read_labels(LabelSource.parse(labels), options)
+    if match_ids == "loose" and ids is not None:
+        (part, own), _ = loosen([part, Part("views", ids=ids)])
+        ids = own.ids
+    return annotate([part], ids, views.n_samples, by_position=id_column is False)[0]
+
+
 def _files(
     path: object, labels: list[LabelSource], facts: list[LabelSource]
 ) -> tuple[list[Path], list[str] | None, list[LabelSource]]:
