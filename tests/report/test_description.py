@@ -223,6 +223,8 @@ def test_a_description_of_other_clusters_is_refused(tumours, model, described):
     other = describe(tumours, np.arange(60) % 3, p_values=False)
     with pytest.raises(ViewsError, match="about other clusters than those of the model"):
         summarise(model, tumours, described(model, tumours), description=other)
+    with pytest.raises(TypeError, match=r"expected the result of manyview\.describe, got bool"):
+        summarise(model, tumours, described(model, tumours), description=True)
 
 
 def test_a_report_describes_by_itself_without_p_values(tumours, model, tmp_path, parse):
@@ -257,6 +259,8 @@ def test_labels_from_anywhere_have_a_page(tumours, parse):
     assert [labels[row] for row in rows] == [text.split("<br>")[1] for text in trace["hovertext"]]
     with pytest.raises(ViewsError, match="expected those that were described"):
         render_description(describe(views, labels), views.take(np.arange(5)))
+    with pytest.raises(ViewsError, match="expected those that were described, with a view 'counts'"):
+        render_description(describe(views, labels), replace(views, names=("rna", "protein")))
 
 
 def test_names_cannot_harm(tumours, parse):
