@@ -31,7 +31,7 @@ import scipy.sparse as sp
 
 from manyview import GraphEnsemble, Views, describe
 from manyview._utils.machine import peak_memory, reset_peak, resident_memory
-from manyview.description.markers import corrected, feature_statistics
+from manyview.description.statistics import corrected, feature_statistics
 
 SETTINGS = ("no clusters", "factors", "own clusters", "shared clusters")
 N_SAMPLES, N_VIEWS, N_FEATURES, N_CLUSTERS = 150, 3, 20, 3

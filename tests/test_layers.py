@@ -63,6 +63,8 @@ ALLOWED = {
         "_utils.compiled",
         "_utils.environment",
         "_utils.imports",
+        "_utils.progress",
+        "_utils.text",
         "cluster",
         "exceptions",
         "graphs",
