@@ -51,10 +51,8 @@ def main() -> None:
 
 
 def rates(n_sets: int) -> None:
-    print(
-        f"{n_sets} sets per setting; shares of tests with p < .05 among features that know the clusters of all views,"
-    )
-    print("and among those that do not; FDR: mean share of the latter in what has a corrected p < .05, by view")
+    print(f"{n_sets} sets per setting. Shares of tests with p < .05 among features that know the shared clusters, and")
+    print("among those that do not; FDR: mean share of the latter in what has a corrected p < .05, by view")
     print(f"{'setting':16s} {'p values':10s} {'know':>6s} {'do not':>7s} {'FDR':>6s}", flush=True)
     for setting in SETTINGS:
         rejected: dict[str, list[np.ndarray]] = {"naive": [], "describe": []}

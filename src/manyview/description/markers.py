@@ -1,7 +1,8 @@
 """Tables of markers: the strongest features of each cluster and view, with p values that their selection does not bias.
 
 Clusters that were found from a feature make that feature look significant. So the features of a view are tested with
-clusters that were learned without this view, each matched to the cluster that it resembles most.
+clusters that were learned without this view, each matched to the cluster that it resembles most. A feature that is high
+in the cluster and low in its partner is not confirmed: its p value is 1.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def marker_tables(
         if p_values and not reason:
             report_step(Step(f"learning again without {view}", v, views.n_views, "views"))
             try:
-                p, overlap = honest_p(views, v, labels, model, seed, n_jobs)
+                p, overlap = honest_p(views, v, labels, found.auroc, model, seed, n_jobs)
             except (ValueError, TypeError) as error:  # of the estimator; the description is useful all the same
                 notes.append(f"No p values for {view}: learning without it failed. {error}")
         adjusted = corrected(p)
@@ -153,11 +154,27 @@ def _least_views(model: Any) -> int:
 
 
 def honest_p(
-    views: Views, v: int, labels: np.ndarray, model: Any, seed: int = 0, n_jobs: int | None = None
+    views: Views,
+    v: int,
+    labels: np.ndarray,
+    auroc: np.ndarray,
+    model: Any,
+    seed: int = 0,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Test the features of view v with clusters that were learned without it, matched to the labels.
 
-    Returns p values of shape (n_clusters, n_features), and the overlap of each cluster with its partner.
+    Parameters
+    ----------
+    auroc : ndarray of shape (n_clusters, n_features)
+        Of the labels: what is to be confirmed. p is 1 where that of the partner lies on the other side of ½.
+
+    Returns
+    -------
+    p : ndarray of shape (n_clusters, n_features)
+        NaN if a cluster has no partner.
+    overlap : ndarray of shape (n_clusters,)
+        Of each cluster with its partner.
     """
     n_clusters = int(labels.max()) + 1
     others = [u for u in range(views.n_views) if u != v]
@@ -176,8 +193,9 @@ def honest_p(
         learned = relearned(model, n_clusters, views.names[v]).fit(without).labels_
     partner, overlap = matched_clusters(labels[rows], learned, n_clusters)
     found = feature_statistics(views.arrays[v][rows], learned, int(learned.max()) + 1, n_jobs)
-    p = np.where((partner >= 0)[:, None], found.p[partner], np.nan)
-    return p, overlap
+    confirmed = (found.auroc[partner] - 0.5) * (auroc - 0.5) >= 0
+    p = np.where(confirmed, found.p[partner], 1.0)
+    return np.where((partner >= 0)[:, None], p, np.nan), overlap
 
 
 def relearned(model: Any, n_clusters: int, without: str) -> Any:
@@ -209,7 +227,7 @@ def matched_clusters(labels: np.ndarray, other: np.ndarray, n_clusters: int) -> 
     Returns
     -------
     partner : ndarray of int, shape (n_clusters,)
-        The cluster of ``other`` for each cluster of ``labels``, -1 if there are too few.
+        The cluster of ``other`` for each cluster of ``labels``, -1 if there are too few or they share no sample.
     overlap : ndarray of shape (n_clusters,)
         Samples of both over samples of either (Jaccard index).
     """
