@@ -52,8 +52,11 @@ def main() -> None:
 
 def rates(n_sets: int) -> None:
     print(f"{n_sets} sets per setting. Shares of tests with p < .05 among features that know the shared clusters, and")
-    print("among those that do not; FDR: mean share of the latter in what has a corrected p < .05, by view")
-    print(f"{'setting':16s} {'p values':10s} {'know':>6s} {'do not':>7s} {'FDR':>6s}", flush=True)
+    print(
+        "among those that do not; FDR: mean share of the latter in what has a corrected p < .05, by view; tested: share"
+    )
+    print("of features and clusters that have a p value")
+    print(f"{'setting':16s} {'p values':10s} {'know':>6s} {'do not':>7s} {'FDR':>6s} {'tested':>7s}", flush=True)
     for setting in SETTINGS:
         rejected: dict[str, list[np.ndarray]] = {"naive": [], "describe": []}
         false_share: dict[str, list[float]] = {"naive": [], "describe": []}
@@ -70,13 +73,14 @@ def rates(n_sets: int) -> None:
                     ("naive", feature_statistics(array, model.labels_, N_CLUSTERS).p),
                     ("describe", honest),
                 ):
-                    rejected[kind].append(p < 0.05)
+                    rejected[kind].append(np.where(np.isnan(p), np.nan, p < 0.05))
                     found = corrected(p) < 0.05
                     false_share[kind].append(found[:, ~knowing].sum() / max(found.sum(), 1))
         for kind, tests in rejected.items():
-            power = f"{np.mean([test[:, knowing] for test in tests]):6.3f}" if knowing.any() else "     -"
-            wrong = np.mean([test[:, ~knowing] for test in tests])
-            print(f"{setting:16s} {kind:10s} {power} {wrong:7.3f} {np.mean(false_share[kind]):6.3f}", flush=True)
+            power = f"{np.nanmean([test[:, knowing] for test in tests]):6.3f}" if knowing.any() else "     -"
+            wrong = np.nanmean([test[:, ~knowing] for test in tests])
+            fdr, tested = np.mean(false_share[kind]), np.mean(np.isfinite(tests))
+            print(f"{setting:16s} {kind:10s} {power} {wrong:7.3f} {fdr:6.3f} {tested:7.3f}", flush=True)
 
 
 def generated(setting: str, seed: int) -> Views:

@@ -160,10 +160,19 @@ def test_clusters_are_matched_by_what_they_share():
     np.testing.assert_allclose(overlap, [2 / 3, 2 / 4, 0])
 
 
-def test_clusters_that_share_no_sample_are_not_partners():
+def test_clusters_that_share_what_chance_makes_them_share_are_not_partners():
     partner, overlap = matched_clusters(np.array([0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1]), 3)
     assert partner.tolist() == [0, 1, -1]
     assert overlap[2] == 0
+    labels, other = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), np.array([0, 1, 2, 0, 1, 2, 2, 2, 2])
+    partner, overlap = matched_clusters(labels, other, 3)
+    assert partner[2] == 2
+    assert (overlap[:2] == 0.25).all()
+    assert (partner[:2] >= 0).all(), "1 of 3 where 3 · 2 / 9 are expected"
+    labels, other = np.repeat([0, 1], 6), np.tile([0, 1], 6)
+    partner, overlap = matched_clusters(labels, other, 2)
+    assert partner.tolist() == [-1, -1]
+    np.testing.assert_allclose(overlap, 3 / 9)
 
 
 def test_features_are_tested_with_clusters_from_the_other_views():

@@ -100,14 +100,24 @@ def marker_tables(
 
 def _not_found(markers: pandas.DataFrame, names: Sequence[str]) -> list[str]:
     """Return a sentence for each view without which some clusters are not found."""
-    weak = markers[markers["overlap"] < _SAME_CLUSTER].drop_duplicates(["view", "cluster"])
+    each = markers.drop_duplicates(["view", "cluster"])
     sentences = []
-    for view, rows in weak.groupby("view", sort=False):
-        which = ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in rows.itertuples())
-        sentences.append(
-            f"Learned without {view}, these are other clusters (overlap below {_SAME_CLUSTER}): {which}. "
-            f"The p values of their {view} markers are about the clusters that match them best."
-        )
+    for view, rows in each[each["overlap"] < _SAME_CLUSTER].groupby("view", sort=False):
+
+        def listed(some: pandas.DataFrame) -> str:
+            return ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in some.itertuples())
+
+        lost, other = rows[rows["p"].isna()], rows[rows["p"].notna()]
+        if len(lost):
+            sentences.append(
+                f"Learned without {view}, these clusters are not found again (overlap as by chance), so that their "
+                f"{view} markers have no p values: {listed(lost)}."
+            )
+        if len(other):
+            sentences.append(
+                f"Learned without {view}, these are other clusters (overlap below {_SAME_CLUSTER}): {listed(other)}. "
+                f"The p values of their {view} markers are about the clusters that match them best."
+            )
     return sentences
 
 
@@ -227,16 +237,18 @@ def matched_clusters(labels: np.ndarray, other: np.ndarray, n_clusters: int) -> 
     Returns
     -------
     partner : ndarray of int, shape (n_clusters,)
-        The cluster of ``other`` for each cluster of ``labels``, -1 if there are too few or they share no sample.
+        The cluster of ``other`` for each cluster of ``labels``, -1 if there is none that shares more samples with it
+        than expected by chance.
     overlap : ndarray of shape (n_clusters,)
         Samples of both over samples of either (Jaccard index).
     """
     counts = contingency(labels, other)
     rows, columns = best_matching(counts)
     shared = np.asarray(counts.table.tocsr()[rows, columns], dtype=float).ravel()
+    sizes, other_sizes = counts.class_sizes[rows], counts.cluster_sizes[columns]
     partner, overlap = np.full(n_clusters, -1), np.zeros(n_clusters)
-    partner[counts.classes[rows]] = counts.clusters[columns]
-    overlap[counts.classes[rows]] = shared / (counts.class_sizes[rows] + counts.cluster_sizes[columns] - shared)
+    partner[counts.classes[rows]] = np.where(shared > sizes * other_sizes / len(labels), counts.clusters[columns], -1)
+    overlap[counts.classes[rows]] = shared / (sizes + other_sizes - shared)
     return partner, overlap
 
 
