@@ -61,6 +61,7 @@ ALLOWED = {
     "audit": {"_utils.machine", "_utils.progress", "_utils.text", "exceptions", "graphs", "metrics", "views"},
     "description": {
         "_utils.compiled",
+        "_utils.drawing",
         "_utils.environment",
         "_utils.imports",
         "_utils.progress",
@@ -71,7 +72,7 @@ ALLOWED = {
         "metrics",
         "views",
     },
-    "plot": {"_utils.drawing", "_utils.imports", "cluster", "exceptions", "graphs"},
+    "plot": {"_utils.drawing", "_utils.imports", "cluster", "description", "exceptions", "graphs", "views"},
     "datasets": {"_utils.files", "exceptions", "io", "views"},
     "experiments": {
         "_utils.environment",
@@ -96,6 +97,7 @@ ALLOWED = {
         "_version",
         "audit",
         "cluster",
+        "description",
         "exceptions",
         "experiments",
         "graphs",
@@ -112,6 +114,7 @@ ALLOWED = {
         "audit",
         "cluster",
         "datasets",
+        "description",
         "exceptions",
         "experiments",
         "io",

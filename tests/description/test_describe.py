@@ -183,6 +183,17 @@ def test_names_come_from_a_file_and_mistakes_are_named(blobs, tmp_path):
     path = tmp_path / "names.csv"
     path.write_text("cluster,name\n0,Basal-like\n1,LumA-like\n")
     assert describe(blobs, labels, rename=path).names == ("Basal-like", "LumA-like")
+    for text, message in (
+        ("cluster,name\n0,a\n2,b\n", "no cluster '2'; the clusters are 0, 1"),
+        ("zero,name\n1,b\n", "no cluster 'zero'"),
+        ("0\n1\n", "one column in line 1"),
+        ("cluster,name\n", "has no names"),
+        ("0,a\n0,b\n", "names cluster '0' 2 times"),
+        ("0,view\n", "cannot be called 'view'"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ViewsError, match=message):
+            describe(blobs, labels, rename=path)
     with pytest.raises(ViewsError, match="there is no cluster '7'; the clusters are 0, 1"):
         describe(blobs, labels, rename={7: "x"})
     with pytest.raises(ViewsError, match="two clusters are called 'x'"):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from manyview import GraphEnsemble
 from manyview.datasets import make_multiview
+from manyview.description.map import choose_shown, scaled_views, spread_over_clusters
 from manyview.graphs import SCALERS
 from manyview.report._view_graphs import (
     Vote,
@@ -17,10 +18,7 @@ from manyview.report._view_graphs import (
     agreement_of_view,
     blocks,
     cast_votes,
-    choose_shown,
     graph_images,
-    scaled_views,
-    spread_over_clusters,
 )
 from manyview.views import Views
 

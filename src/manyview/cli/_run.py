@@ -19,6 +19,7 @@ import typer
 
 from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
+from manyview.cli._contents import Contents
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._output import ANSWER_NAMES, Json, check_folder, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
@@ -26,6 +27,7 @@ from manyview.exceptions import ClusterCountWarning, ViewsError
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
     from manyview.cluster import ClusterCountSuggestion
+    from manyview.description import Description
     from manyview.views import Views
 
 
@@ -40,9 +42,13 @@ class Job:
     command: str
     files: Sequence[Path] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
+    contents: Contents = field(default_factory=Contents)
+    pictures: Callable[[Views], Any] | None = None
+    """Pictures of the samples, for data that come with the package."""
     row_order: str | None = None
     with_audit: bool = False
     with_report: bool = True
+    with_description: bool = True
 
 
 class Question(StrEnum):
@@ -63,28 +69,28 @@ def run_and_write(job: Job) -> Json:
     """
     try:
         check_folder(job.out, list(ANSWER_NAMES.values()))
-        model, views, result, page = _run(job)
+        model, views, result, description, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
         raise typer.Exit(STOPPED) from None
-    return write_answer(job.out, model, views, result, page)
+    return write_answer(job.out, model, views, result, description, page)
 
 
-def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
-    """Return the fitted model, the views, the result as plain values, and the report if one is wanted."""
+def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
+    """Return the fitted model, the views as they are shown, the result as plain values, the description, the report."""
     from manyview.cli._progress import fit_progress
 
-    timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
+    timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "describe", "report"))
     suggest_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
     model = job.choice.estimator(2 if suggest_first else job.n_clusters)
     model._validate_params()  # errors in the command line are reported before anything is read
-    suggestion, audits = None, []
+    suggestion, audits, description = None, [], None
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore", ClusterCountWarning)  # say_chosen reports the same
         timings["start"] = time.perf_counter() - STARTED
         with _timed(timings, "read"):
-            views = _checked(job.read(), model, job)
+            views = job.contents.prepared(_checked(job.read(), model, job))
         if suggest_first:
             with _timed(timings, "suggest"), fit_progress():
                 # suggest_n_clusters knows every scaling of a method, but has a default of its own
@@ -102,6 +108,12 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
         if job.with_audit:
             with _timed(timings, "audit"), fit_progress():
                 audits = _audit(model, views)
+        if job.with_description:
+            with _timed(timings, "describe"), fit_progress():
+                pictures = None if job.pictures is None else job.pictures(views)
+                description = job.contents.describe(
+                    views, model, seed=job.choice.seed, jobs=job.choice.jobs, pictures=pictures
+                )
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     for text in warned:
         say(f"warning: {text}")
@@ -119,6 +131,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
             timings=timings,
             warnings=warned,
             audits=audits,
+            description=description,
             reading=job.reading,
             order=job.row_order,
         )
@@ -128,7 +141,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
 
             page = run.render(run.summarise(model, views, result, audits=audits))
     result["timings"] = timings  # with that of the report, which the report itself does not have
-    return model, views, result, page
+    return model, views, result, description, page
 
 
 def _checked(views: Views, model: Any, job: Job) -> Views:

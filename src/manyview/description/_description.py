@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
 from sklearn.exceptions import NotFittedError
 
+from manyview.description.annotations import Annotations, Names, cluster_names
 from manyview.description.markers import marker_tables
-from manyview.description.metadata import ARTEFACT, Association, as_frame, associations, in_sample_order, summary
-from manyview.description.samples import centre_distances, read_pictures, read_texts, typical_samples
-from manyview.description.survival import Survival, compare_survival, read_survival, survival_columns, survival_table
+from manyview.description.metadata import ARTEFACT, Association, associations, in_sample_order, summary
+from manyview.description.samples import centre_distances, typical_samples
+from manyview.description.survival import Survival, compare_survival, survival_columns, survival_table
 from manyview.exceptions import ViewsError
 from manyview.views import Views, check_views
 
@@ -139,6 +138,7 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON: numbers that are not known are None."""
         found: dict[str, Any] = {name: _records(getattr(self, name)) for name in ("clusters", "markers", "typical")}
+        found |= {"metadata": None, "survival": None, "log_rank": None}
         if self.metadata is not None:
             tables = {each.column: _records(each.table) for each in self.associations}
             found["metadata"] = [{**row, "table": tables[row["column"]]} for row in _records(self.metadata)]
@@ -171,7 +171,7 @@ def describe(
     metadata: Any = None,
     *,
     survival: tuple[str, str] | str | None = None,
-    rename: Mapping[Any, str] | str | os.PathLike[str] | None = None,
+    rename: Names | None = None,
     pictures: Any = None,
     texts: Any = None,
     n_markers: int = 10,
@@ -240,7 +240,7 @@ def describe(
     confidence = None if model is None else getattr(model, "confidence_", None)
     if confidence is not None:
         confidence = np.asarray(confidence, dtype=float)
-    names, notes = _names(keys, rename), _doubts(keys, shown.compared, checked)
+    names, notes = cluster_names(keys, rename), _doubts(keys, shown.compared, checked)
     known = np.flatnonzero(codes >= 0)
     if len(known) < checked.n_samples:
         notes.append(f"{checked.n_samples - len(known)} samples without a label are left out.")
@@ -252,10 +252,9 @@ def describe(
     )
     typical = typical_samples(centre_distances(checked, codes, len(keys)), codes, confidence, n_samples)
     ids, chosen = checked.sample_ids, typical["row"].to_numpy()
-    typical.insert(3, "sample", chosen if ids is None else [str(ids[row]) for row in chosen])
-    typical.insert(1, "name", [names[c] for c in typical["cluster"]])
-    if ids is None:
-        typical["sample"] = known[chosen]
+    samples = known[chosen] if ids is None else pandas.Series([str(ids[row]) for row in chosen], dtype=object)
+    typical.insert(3, "sample", samples)
+    typical.insert(1, "name", pandas.Series([names[c] for c in typical["cluster"]], dtype=object))
     typical["row"] = known[chosen]
     if shown.texts is not None:
         typical["text"] = pandas.Series(shown.texts[chosen], dtype=object)
@@ -281,59 +280,13 @@ def describe(
     return description
 
 
-@dataclass(frozen=True)
-class Annotations:
-    """What is known about the samples: columns to compare with the clusters, survival, pictures and texts."""
-
-    compared: pandas.DataFrame | None = None
-    survival: tuple[np.ndarray, np.ndarray] | None = None
-    pictures: np.ndarray | None = None
-    texts: np.ndarray | None = None
-
-    @classmethod
-    def read(
-        cls,
-        metadata: Any,
-        n_samples: int,
-        *,
-        survival: tuple[str, str] | str | None = None,
-        pictures: Any = None,
-        texts: Any = None,
-    ) -> Annotations:
-        """Check the metadata and what is taken from it, as :func:`describe` does; columns that are used are set apart.
-
-        Raises
-        ------
-        ViewsError
-            A column is not there or has values that it should not have, or a picture does not exist.
-        """
-        frame = None if metadata is None else as_frame(metadata, n_samples)
-        used = [name for name in (pictures, texts) if isinstance(name, str)]
-        used += [] if survival is None else survival_columns(survival)
-        return cls(
-            survival=None if survival is None else read_survival(frame, survival),
-            pictures=None if pictures is None else read_pictures(pictures, frame, n_samples),
-            texts=None if texts is None else read_texts(texts, frame, n_samples),
-            compared=None if frame is None else frame.drop(columns=used),
-        )
-
-    def take(self, rows: np.ndarray) -> Annotations:
-        """Return those of some samples."""
-        return Annotations(
-            None if self.compared is None else self.compared.iloc[rows],
-            None if self.survival is None else (self.survival[0][rows], self.survival[1][rows]),
-            None if self.pictures is None else self.pictures[rows],
-            None if self.texts is None else self.texts[rows],
-        )
-
-
 def _cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarray | None) -> pandas.DataFrame:
     sizes = np.bincount(codes, minlength=len(names))
     sums = np.nan if confidence is None else np.bincount(codes, weights=confidence, minlength=len(names))
     return pandas.DataFrame(
         {
             "cluster": range(len(names)),
-            "name": names,
+            "name": pandas.Series(names, dtype=object),
             "size": sizes,
             "share": sizes / sizes.sum(),
             "mean_confidence": sums / np.maximum(sizes, 1),
@@ -369,25 +322,3 @@ def _doubts(keys: Sequence[Any], compared: pandas.DataFrame | None, views: Views
                 "found from it, its p value proves nothing."
             )
     return found
-
-
-def _names(keys: Sequence[Any], rename: Mapping[Any, str] | str | os.PathLike[str] | None) -> tuple[str, ...]:
-    """Return a name for each cluster: that of the user, or "cluster 3"; text labels name themselves."""
-    default = {str(key): key if isinstance(key, str) else f"cluster {key}" for key in keys}
-    if rename is None:
-        return tuple(default[str(key)] for key in keys)
-    if not isinstance(rename, Mapping):
-        table = pandas.read_csv(Path(rename), dtype=str, header=None, keep_default_na=False)
-        if table.shape[1] < 2:
-            raise ViewsError(f"rename: {os.fspath(rename)} has one column; expected labels and names.")
-        rename = dict(zip(table[0], table[1], strict=True))
-        rename = {key: name for key, name in rename.items() if key in default} or rename
-    wanted = {str(key): str(name) for key, name in rename.items()}
-    unknown = [key for key in wanted if key not in default]
-    if unknown:
-        raise ViewsError(f"rename: there is no cluster {unknown[0]!r}; the clusters are {', '.join(default)}.")
-    names = tuple(wanted.get(key, default[key]) for key in default)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ViewsError(f"rename: two clusters are called {twice[0]!r}.")
-    return names

@@ -25,6 +25,7 @@ _MAX_TESTED = 10_000
 # Clusters that share less with their partner, which was learned without a view, are others.
 _SAME_CLUSTER = 0.5
 _EFFECTS = ("auroc", "difference", "log_fold", "mean", "mean_outside", "share", "share_outside")
+_TYPES = {"cluster": int, "rank": int, **dict.fromkeys((*_EFFECTS, "p", "p_corrected", "overlap"), float)}
 _COLUMNS = ("cluster", "name", "view", "feature", "rank", "direction", *_EFFECTS, "p", "p_corrected", "overlap")
 
 
@@ -94,7 +95,8 @@ def marker_tables(
                 )
         sizes = np.bincount(labels[has], minlength=n_clusters)
         profiles.append(_profiles(found, sizes, sorted(chosen), features, view, names))
-    table = pandas.DataFrame(rows, columns=list(_COLUMNS))
+    # As Python's texts: pandas' own cannot hold names from file names that are no UTF-8.
+    table = pandas.DataFrame(rows, columns=list(_COLUMNS), dtype=object).astype(_TYPES)
     return table, pandas.concat(profiles, ignore_index=True), notes + _not_found(table, names)
 
 
@@ -134,9 +136,9 @@ def _profiles(
     A cluster with a share w of the samples is ``(1 - w) · difference`` from the mean of all, in standard deviations.
     """
     scores = found.difference[:, chosen].T * (1 - sizes / max(sizes.sum(), 1))
-    table = pandas.DataFrame(scores, columns=list(names))
-    table.insert(0, "feature", [features[j] for j in chosen])
-    table.insert(0, "view", view)
+    table = pandas.DataFrame(scores, columns=pandas.Index(names, dtype=object))
+    table.insert(0, "feature", pandas.Series([features[j] for j in chosen], dtype=object))
+    table.insert(0, "view", pandas.Series([view] * len(chosen), dtype=object))
     return table
 
 

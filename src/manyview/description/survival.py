@@ -167,7 +167,8 @@ def survival_table(found: Survival, names: Sequence[str]) -> pandas.DataFrame:
         {"cluster": c, "name": names[c], "n": curve.n_samples, "events": curve.n_events, "median": curve.median}
         for c, curve in found.curves.items()
     ]
-    return pandas.DataFrame(rows, columns=["cluster", "name", "n", "events", "median"])
+    table = pandas.DataFrame(rows, columns=["cluster", "name", "n", "events", "median"], dtype=object)
+    return table.astype({"cluster": int, "n": int, "events": int, "median": float})
 
 
 def read_events(column: Any, name: str) -> np.ndarray:

@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.datasets import make_multiview
-from manyview.report._map import project
-from manyview.report._view_graphs import choose_shown
+from manyview.description.map import choose_shown, project
 from manyview.views import Views
 
 
