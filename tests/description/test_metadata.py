@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.cluster import KMeans
 
 from manyview import GraphEnsemble, Views
 from manyview.description import describe
@@ -279,3 +280,22 @@ def test_doubtful_input_is_pointed_out():
     assert any("'age' of the metadata is also the name of a feature" in note for note in found.notes)
     with pytest.raises(ValueError, match="GraphEnsemble is not fitted yet"):
         describe([view, view], GraphEnsemble(2))
+
+
+def test_labels_come_in_many_forms():
+    numbers = np.arange(30) % 3
+    for labels in (numbers, numbers[:, None], numbers.astype(float), pd.DataFrame({"cluster": numbers}), list(numbers)):
+        assert described(None, labels).names == ("cluster 0", "cluster 1", "cluster 2")
+    some = np.where(np.arange(30) < 5, np.nan, numbers)
+    found = described(None, some, rename={1: "one"})
+    assert found.names == ("cluster 0", "one", "cluster 2")
+    assert found.clusters["size"].sum() == 25
+    with pytest.raises(ViewsError, match=r"got an array of shape \(30, 2\)"):
+        described(None, np.zeros((30, 2)))
+
+
+def test_estimators_that_know_no_views_are_labels():
+    table = np.random.default_rng(0).normal(size=(30, 3))
+    found = describe([table, table], KMeans(3, n_init=1, random_state=0).fit(table))
+    assert found.markers["p"].isna().all()
+    assert any("without an estimator" in note for note in found.notes)

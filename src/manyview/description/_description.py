@@ -296,7 +296,14 @@ def _cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarr
 
 def _codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
     """Return the labels as numbers from 0 on, -1 for those that are missing, and what they were."""
-    values = pandas.Series(np.asarray(labels))
+    given = np.asarray(labels)
+    if given.ndim == 2 and given.shape[1] == 1:  # a table with one column
+        given = given[:, 0]
+    if given.ndim != 1:
+        raise ViewsError(f"labels: expected one per sample ({n_samples}), got an array of shape {given.shape}.")
+    values = pandas.Series(given)
+    if pandas.api.types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
+        values = values.astype("Int64")  # 2 with missing labels beside it is 2.0, and is called 2
     if len(values) != n_samples:
         raise ViewsError(f"labels: expected one per sample ({n_samples}), got {len(values)}.")
     codes, keys = pandas.factorize(values, sort=True)

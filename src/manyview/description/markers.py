@@ -144,7 +144,7 @@ def _profiles(
 
 def _why_no_p_values(views: Views, model: Any, n_clusters: int) -> str:
     """Return why clusters cannot be learned without a view; empty if they can."""
-    if model is None:
+    if not hasattr(model, "view_names_"):  # labels, or an estimator that knows no views
         return (
             "clusters that were found from a feature make it look significant, and labels without an estimator "
             "cannot be learned again without a view"
