@@ -1,16 +1,16 @@
-"""Statistics of features, metadata and survival against SciPy and naive implementations."""
+"""Statistics of features against SciPy and naive implementations, and which clusters they are about."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from manyview.description.markers import matched_clusters
-from manyview.description.metadata import associate, chi_square, kruskal_wallis, summary
+from manyview import Views
+from manyview.cluster import ConcatKMeans
+from manyview.datasets import drop_views
+from manyview.description import describe
+from manyview.description.markers import honest_p, matched_clusters
 from manyview.description.statistics import corrected, feature_statistics, strongest
-from manyview.description.survival import kaplan_meier, logrank, read_events, read_times
-from manyview.exceptions import ViewsError
 
 
 def tables():
@@ -53,6 +53,66 @@ def test_features_are_compared_as_scipy_does(name, kind):
             np.testing.assert_allclose(found.log_fold[c, j], np.log2(top / below), atol=1e-10)
 
 
+def test_auroc_is_the_share_of_pairs_that_the_cluster_wins():
+    rng = np.random.default_rng(0)
+    table, labels = rng.integers(0, 4, size=(40, 6)).astype(float), rng.integers(0, 3, size=40)
+    found = feature_statistics(table, labels, 3).auroc
+    for c in range(3):
+        inside, outside = table[labels == c], table[labels != c]
+        for j in range(6):
+            wins = [(a > b) + (a == b) / 2 for a in inside[:, j] for b in outside[:, j]]
+            np.testing.assert_allclose(found[c, j], np.mean(wins), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_hundred_thousand_features(dtype):
+    rng = np.random.default_rng(0)
+    table = rng.poisson(0.4, size=(60, 100_000)) * rng.choice([1.0, 0.37], size=(60, 100_000))
+    table[:, 70_000:] = rng.normal(size=(60, 30_000)).round(1)  # ties, and below zero
+    table[:, 99_990:] = 0.1
+    table = table.astype(dtype)
+    labels = rng.integers(0, 4, size=60)
+    dense, sparse = (feature_statistics(view, labels, 4) for view in (table, sp.csr_array(table)))
+    for name in dense.__dataclass_fields__:
+        np.testing.assert_allclose(getattr(dense, name), getattr(sparse, name), rtol=1e-10, atol=1e-10, err_msg=name)
+    chosen = rng.choice(99_990, 150, replace=False)
+    for c in range(4):
+        inside, outside = (table[rows][:, chosen].astype(float) for rows in (labels == c, labels != c))
+        test = stats.mannwhitneyu(inside, outside, method="asymptotic")
+        np.testing.assert_allclose(dense.p[c, chosen], np.nan_to_num(test.pvalue, nan=1.0), rtol=1e-10)
+        np.testing.assert_allclose(dense.auroc[c, chosen], test.statistic / len(inside) / len(outside), atol=1e-10)
+        np.testing.assert_allclose(dense.mean[c, chosen], inside.mean(axis=0), atol=1e-10)
+        np.testing.assert_allclose(dense.mean_outside[c, chosen], outside.mean(axis=0), atol=1e-10)
+    assert (dense.auroc[:, 99_990:] == 0.5).all()
+    assert (dense.p[:, 99_990:] == 1).all()
+
+
+def test_a_constant_feature_differs_nowhere():
+    labels = np.array([0, 0, 0, 1, 1, 1, 2])
+    for view in (np.full((7, 1), 0.1), sp.csr_array(np.full((7, 1), 0.1))):
+        found = feature_statistics(view, labels, 3)
+        assert (found.difference == 0).all()
+        np.testing.assert_allclose(found.auroc, 0.5, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_samples_without_a_view_do_not_count(kind):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 20)
+    tables = [rng.poisson(1.0, size=(60, 8)).astype(float) for _ in range(2)]
+    gaps = drop_views(Views([kind(table) for table in tables]), 0.4, random_state=0)
+    found = describe(gaps, labels, n_markers=8).markers
+    for v, view in enumerate(gaps.names):
+        present = gaps.has_view(v)
+        for c in range(3):
+            inside, outside = (tables[v][present & rows] for rows in (labels == c, labels != c))
+            own = found[(found["view"] == view) & (found["cluster"] == c)]
+            j = own["feature"].astype(int)
+            share = stats.mannwhitneyu(inside, outside).statistic / len(inside) / len(outside)
+            np.testing.assert_allclose(own["auroc"], share[j], atol=1e-10)
+            np.testing.assert_allclose(own["share_outside"], (outside != 0).mean(axis=0)[j], atol=1e-12)
+
+
 def test_sparse_views_are_neither_changed_nor_made_dense():
     view = sp.csc_array(np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 3.0]]))
     view.data[0] = 0.0  # stored, but zero
@@ -85,151 +145,53 @@ def test_correction_is_scipys_and_leaves_missing_values_out():
     assert np.isnan(result[0, 1])
 
 
+def test_correction_follows_its_definition():
+    p = np.random.default_rng(0).random(300) ** 3
+    ordered = np.sort(p)
+    steps = [min(1.0, min(ordered[j] * 300 / (j + 1) for j in range(i, 300))) for i in range(300)]
+    np.testing.assert_allclose(np.sort(corrected(p)), steps, rtol=1e-12)
+    np.testing.assert_allclose(corrected(p), stats.false_discovery_control(p), rtol=1e-12)
+    assert np.isnan(corrected(np.full(3, np.nan))).all()
+
+
 def test_clusters_are_matched_by_what_they_share():
     partner, overlap = matched_clusters(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 1, 0, 0, 0, 0]), 3)
     assert partner.tolist() == [1, 0, -1]
     np.testing.assert_allclose(overlap, [2 / 3, 2 / 4, 0])
 
 
-def test_chi_square_is_scipys():
-    counts = np.array([[10, 3, 0], [2, 9, 0], [0, 0, 0], [4, 4, 0]])
-    statistic, degrees, effect, expected = chi_square(counts.astype(float))
-    reference = stats.chi2_contingency(counts[[0, 1, 3]][:, :2], correction=False)
-    np.testing.assert_allclose([statistic, degrees], [reference.statistic, reference.dof])
-    np.testing.assert_allclose(expected, reference.expected_freq)
-    np.testing.assert_allclose(
-        effect, stats.contingency.association(counts[[0, 1, 3]][:, :2], method="cramer"), rtol=1e-10
-    )
+def test_clusters_that_share_what_chance_makes_them_share_are_not_partners():
+    partner, overlap = matched_clusters(np.array([0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1]), 3)
+    assert partner.tolist() == [0, 1, -1]
+    assert overlap[2] == 0
+    labels, other = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), np.array([0, 1, 2, 0, 1, 2, 2, 2, 2])
+    partner, overlap = matched_clusters(labels, other, 3)
+    assert partner[2] == 2
+    assert (overlap[:2] == 0.25).all()
+    assert (partner[:2] >= 0).all(), "1 of 3 where 3 · 2 / 9 are expected"
+    labels, other = np.repeat([0, 1], 6), np.tile([0, 1], 6)
+    partner, overlap = matched_clusters(labels, other, 2)
+    assert partner.tolist() == [-1, -1]
+    np.testing.assert_allclose(overlap, 3 / 9)
 
 
-def test_kruskal_wallis_is_scipys():
+def test_features_are_tested_with_clusters_from_the_other_views():
     rng = np.random.default_rng(0)
-    values, groups = rng.integers(0, 12, size=50).astype(float), rng.integers(0, 3, size=50)
-    statistic, degrees, effect = kruskal_wallis(values, groups)
-    reference = stats.kruskal(*(values[groups == g] for g in range(3)))
-    np.testing.assert_allclose(statistic, reference.statistic, rtol=1e-10)
-    assert degrees == 2
-    np.testing.assert_allclose(effect, reference.statistic / 49)
-
-
-def test_small_counts_are_tested_by_permutations_and_agree_with_fishers_exact_test():
-    labels = np.repeat([0, 1], 8)
-    column = pd.Series(["a"] * 7 + ["b"] + ["b"] * 5 + ["a"] * 3, name="arm")
-    found = associate(column, labels, 2)
-    assert found.test == "χ², permutations"
-    # χ² orders the tables of a 2 x 2 design as their probabilities do here
-    assert abs(found.p - stats.fisher_exact([[7, 1], [3, 5]]).pvalue) < 0.015
-
-
-def test_columns_are_told_apart_by_their_values():
-    rng = np.random.default_rng(0)
-    n, labels = 90, np.repeat([0, 1, 2], 30)
-    frame = pd.DataFrame(
-        {
-            "stage": rng.integers(1, 5, size=n),
-            "age": rng.normal(60, 9, size=n),
-            "seen": rng.random(n) < 0.5,
-            "patient": [f"P{i}" for i in range(n)],
-            "site": "Oslo",
-            "plate": np.array(["A", "B", "C"])[labels],
-            "empty": [None] * n,
-            "batch_effect_free": rng.random(n),
-        }
-    )
-    frame.loc[3, "age"] = np.nan
-    found = {name: associate(frame[name], labels, 3) for name in frame}
-    kinds = {name: each.kind for name, each in found.items()}
-    assert kinds == {
-        "stage": "categories",
-        "age": "numbers",
-        "seen": "categories",
-        "patient": "left out",
-        "site": "left out",
-        "plate": "categories",
-        "empty": "left out",
-        "batch_effect_free": "numbers",
-    }
-    assert found["age"].n_missing == 1
-    assert [name for name, each in found.items() if each.may_be_artefact] == ["plate"]
-    table = summary(list(found.values()))
-    assert table["column"].iloc[0] == "plate"
-    assert table.loc[0, "note"] == "may be an artefact"
-    assert table["p_corrected"].notna().sum() == 5
-
-
-def naive_logrank(times, events, groups):
-    known = np.unique(groups)
-    gap, covariance = np.zeros(len(known)), np.zeros((len(known), len(known)))
-    for t in np.unique(times[events]):
-        at_risk = np.array([((times >= t) & (groups == g)).sum() for g in known], dtype=float)
-        dead = np.array([((times == t) & events & (groups == g)).sum() for g in known], dtype=float)
-        n, d = at_risk.sum(), dead.sum()
-        gap += dead - d * at_risk / n
-        if n > 1:
-            for a in range(len(known)):
-                for b in range(len(known)):
-                    own = at_risk[a] / n * ((a == b) - at_risk[b] / n)
-                    covariance[a, b] += d * (n - d) / (n - 1) * own
-    inner = slice(None, -1)
-    return float(gap[inner] @ np.linalg.solve(covariance[inner, inner], gap[inner]))
-
-
-@pytest.mark.parametrize("n_groups", [2, 3, 5])
-def test_the_log_rank_test_follows_its_definition(n_groups):
-    rng = np.random.default_rng(n_groups)
-    times, events = rng.integers(1, 30, size=70).astype(float), rng.random(70) < 0.6
-    groups = rng.integers(0, n_groups, size=70)
-    statistic, degrees, p = logrank(times, events, groups)
-    np.testing.assert_allclose(statistic, naive_logrank(times, events, groups), rtol=1e-10)
-    assert degrees == n_groups - 1
-    np.testing.assert_allclose(p, stats.chi2.sf(statistic, degrees))
-    if n_groups == 2:
-        sides = [stats.CensoredData.right_censored(times[groups == g], ~events[groups == g]) for g in (0, 1)]
-        np.testing.assert_allclose(p, stats.logrank(*sides).pvalue, rtol=1e-10)
-
-
-def test_the_log_rank_test_of_a_case_that_was_computed_by_hand():
-    # Two groups, deaths at 1, 2 (group 0) and 3 (group 1), one of group 1 censored at 4:
-    # E_0 = 2/4 + 1/3, V = 1/4 + 2/9, (2 - 5/6)² / (17/36) = 49/17.
-    statistic, degrees, _ = logrank(
-        np.array([1.0, 2, 3, 4]), np.array([True, True, True, False]), np.array([0, 0, 1, 1])
-    )
-    np.testing.assert_allclose(statistic, 49 / 17)
-    assert degrees == 1
-
-
-def test_without_events_or_with_one_group_there_is_no_test():
-    times = np.array([1.0, 2.0, 3.0])
-    assert np.isnan(logrank(times, np.zeros(3, dtype=bool), np.array([0, 1, 1]))[2])
-    assert np.isnan(logrank(times, np.ones(3, dtype=bool), np.zeros(3, dtype=int))[2])
-
-
-def test_kaplan_meier_is_scipys():
-    rng = np.random.default_rng(0)
-    times, events = rng.integers(1, 20, size=60).astype(float), rng.random(60) < 0.7
-    curve = kaplan_meier(times, events)
-    reference = stats.ecdf(stats.CensoredData.right_censored(times, ~events)).sf
-    np.testing.assert_allclose(curve.alive(reference.quantiles), reference.probabilities, atol=1e-12)
-    limits = reference.confidence_interval(method="log-log")
-    inner = (curve.survival > 0) & (curve.survival < 1)
-    np.testing.assert_allclose(curve.lower[inner], limits.low.evaluate(curve.times)[inner], rtol=1e-6)
-    np.testing.assert_allclose(curve.upper[inner], limits.high.evaluate(curve.times)[inner], rtol=1e-6)
-    assert curve.median == curve.times[np.argmax(curve.survival <= 0.5)]
-    assert curve.at_risk[0] == (times >= curve.times[0]).sum()
-
-
-def test_a_cluster_that_outlives_the_study_has_no_median():
-    curve = kaplan_meier(np.array([1.0, 5.0, 6.0]), np.array([True, False, False]))
-    assert np.isnan(curve.median)
-    np.testing.assert_allclose(curve.alive([0, 1, 9]), [1.0, 2 / 3, 2 / 3])
-
-
-def test_words_of_events_are_understood_and_others_named():
-    found = read_events(pd.Series(["Dead", "alive", None, 1, 0.0, True]), "status")
-    np.testing.assert_array_equal(found, [1, 0, np.nan, 1, 0, 1])
-    with pytest.raises(ViewsError, match=r"'status' has 'relapsed' in row 1"):
-        read_events(pd.Series(["dead", "relapsed"]), "status")
-    with pytest.raises(ViewsError, match=r"'days' has 'long' in row 0"):
-        read_times(pd.Series(["long", 3]), "days")
-    with pytest.raises(ViewsError, match="never negative"):
-        read_times(pd.Series([2, -3]), "days")
+    truth = rng.integers(0, 3, size=90)
+    own, other = rng.normal(size=(90, 5)), np.eye(3)[truth] * 9 + rng.normal(size=(90, 3))
+    own[:, 0] += truth == 1
+    views = Views([own, other], ("own", "other"))
+    labels = truth.copy()
+    labels[:9] = (labels[:9] + 1) % 3  # not quite what is learned without the view
+    model = ConcatKMeans(3, random_state=0).fit(views)
+    auroc = feature_statistics(own, labels, 3).auroc
+    p, overlap = honest_p(views, 0, labels, auroc, model)
+    for c in range(3):
+        test = stats.mannwhitneyu(own[truth == c], own[truth != c], method="asymptotic")
+        confirmed = (test.statistic / ((truth == c).sum() * (truth != c).sum()) > 0.5) == (auroc[c] > 0.5)
+        np.testing.assert_allclose(p[c], np.where(confirmed, test.pvalue, 1.0), rtol=1e-10)
+        both, either = ((truth == c) & (labels == c)).sum(), ((truth == c) | (labels == c)).sum()
+        np.testing.assert_allclose(overlap[c], both / either)
+    opposite, _ = honest_p(views, 0, labels, 1 - auroc, model)
+    assert opposite[1, 0] == 1, "high in the cluster, low in its partner: not confirmed"
+    assert p[1, 0] < 0.01

@@ -71,6 +71,22 @@ def test_omics(run, capsys):
     assert_order_is_told(capsys.readouterr().out)
 
 
+def test_describe(run, capsys):
+    found = run("describe")
+    assert found["n_figures"] == 2
+    assert sum(view.shape[1] for view in found["views"].values()) == 30, "each column is in one view"
+    assert found["scores"]["acc"] > 0.9
+    assert found["found"].names[found["large"]] == "large and dented"
+    assert (found["best"]["p_corrected"] < 1e-6).all()
+    texture = found["best"].set_index("view").loc["texture"]
+    assert texture["overlap"] > 0.6
+    assert texture["auroc"] < found["best"]["auroc"].max() - 0.1
+    assert found["found"].metadata["column"].tolist() == ["diagnosis", "quarter of the table"]
+    assert (found["found"].metadata["p_corrected"] < 0.01).all()
+    assert found["differs"][found["unsure"]].mean() > 2 * found["differs"][~found["unsure"]].mean()
+    assert_order_is_told(capsys.readouterr().out)
+
+
 def assert_order_is_told(said: str) -> None:
     """Every line with an accuracy says in which order the rows were."""
     scored = [line for line in said.splitlines() if re.search(r"\bACC\b", line)]

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas
+from sklearn.exceptions import NotFittedError
 
 from manyview.description.annotations import Annotations, Names, cluster_names
 from manyview.description.markers import marker_tables
-from manyview.description.metadata import ARTEFACT, Association, associations, summary
+from manyview.description.metadata import ARTEFACT, Association, associations, in_sample_order, summary
 from manyview.description.samples import centre_distances, typical_samples
 from manyview.description.survival import Survival, compare_survival, survival_columns, survival_table
 from manyview.exceptions import ViewsError
@@ -114,21 +115,25 @@ class Description:
             typical = self.typical[(self.typical["cluster"] == cluster) & (self.typical["role"] == "typical")]
             if len(typical):
                 lines.append(f"  typical: {', '.join(map(str, typical['sample'].head(3)))}")
-        if self.metadata is not None and len(self.metadata):
-            lines.append(
-                "goes with the clusters: "
-                + "; ".join(
-                    f"{row.column} ({_EFFECT_SIZES[row.kind]} {row.effect:.2f}, p {row.p_corrected:.2g})"
-                    + (f", {ARTEFACT}" if row.note == ARTEFACT else "")
-                    for row in self.metadata[self.metadata["kind"] != "left out"].head(5).itertuples()
-                )
-            )
+        if self.metadata is not None and (self.metadata["kind"] != "left out").any():
+            lines.append(self._association_line(self.metadata))
         if self.survival_curves is not None:
             found = self.survival_curves
-            lines.append(
-                f"survival: log-rank χ² {found.statistic:.2f}, {found.degrees} degrees of freedom, p {found.p:.2g}"
-            )
+            test = f"log-rank χ² {found.statistic:.2f}, {found.degrees} degrees of freedom, p {found.p:.2g}"
+            lines.append(f"survival: {test if found.degrees else 'too few events or clusters for a test'}")
         return [*lines, *self.notes]
+
+    def _association_line(self, metadata: pandas.DataFrame) -> str:
+        tested = metadata[metadata["kind"] != "left out"]
+        found = tested[tested["p_corrected"] < 0.05]
+        if found.empty:
+            return f"goes with the clusters: none of {len(tested)} columns (corrected p < 0.05)"
+        shown = [
+            f"{row.column} ({_EFFECT_SIZES[row.kind]} {row.effect:.2f}, p {row.p_corrected:.2g})"
+            + (f", {ARTEFACT}" if row.note == ARTEFACT else "")
+            for row in found.head(5).itertuples()
+        ]
+        return "goes with the clusters: " + "; ".join(shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON: numbers that are not known are None."""
@@ -225,13 +230,17 @@ def describe(
     checked = check_views(views, keep_float32=True)
     if metadata is None:
         metadata = views.metadata if isinstance(views, Views) else checked.metadata
+    metadata = in_sample_order(metadata, checked.sample_ids, "metadata")
     shown = Annotations.read(metadata, checked.n_samples, survival=survival, pictures=pictures, texts=texts)
     model = labels if hasattr(labels, "labels_") else None
-    codes, keys = _codes(model.labels_ if model is not None else labels, checked.n_samples)
+    if model is None and hasattr(labels, "fit"):
+        raise NotFittedError(f"labels: {type(labels).__name__} is not fitted yet; call its method fit first.")
+    given = model.labels_ if model is not None else in_sample_order(labels, checked.sample_ids, "labels")
+    codes, keys = _codes(given, checked.n_samples)
     confidence = None if model is None else getattr(model, "confidence_", None)
     if confidence is not None:
         confidence = np.asarray(confidence, dtype=float)
-    names, notes = cluster_names(keys, rename), []
+    names, notes = cluster_names(keys, rename), _doubts(keys, shown.compared, checked)
     known = np.flatnonzero(codes >= 0)
     if len(known) < checked.n_samples:
         notes.append(f"{checked.n_samples - len(known)} samples without a label are left out.")
@@ -286,10 +295,36 @@ def _cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarr
 
 def _codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
     """Return the labels as numbers from 0 on, -1 for those that are missing, and what they were."""
-    values = pandas.Series(np.asarray(labels))
+    given = np.asarray(labels)
+    if given.ndim == 2 and given.shape[1] == 1:  # a table with one column
+        given = given[:, 0]
+    if given.ndim != 1:
+        raise ViewsError(f"labels: expected one per sample ({n_samples}), got an array of shape {given.shape}.")
+    values = pandas.Series(given)
+    if pandas.api.types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
+        values = values.astype("Int64")  # 2 with missing labels beside it is 2.0, and is called 2
     if len(values) != n_samples:
         raise ViewsError(f"labels: expected one per sample ({n_samples}), got {len(values)}.")
     codes, keys = pandas.factorize(values, sort=True)
     if not len(keys):
         raise ViewsError("labels: every one is missing; expected the cluster of each sample.")
     return np.asarray(codes, dtype=np.int64), [key.item() if isinstance(key, np.generic) else key for key in keys]
+
+
+def _doubts(keys: Sequence[Any], compared: pandas.DataFrame | None, views: Views) -> list[str]:
+    """Return a sentence for each thing that may be other than the user thinks."""
+    found = []
+    if -1 in keys:
+        found.append("Label -1 is described as a cluster. If it stands for noise, replace it by None or NaN.")
+    features = {
+        str(name): view
+        for view, names in zip(views.names, views.feature_names or (), strict=False)
+        for name in names or ()
+    }
+    for name in () if compared is None else compared.columns:
+        if name in features:
+            found.append(
+                f"Column {name!r} of the metadata is also the name of a feature of {features[name]}. If clusters were "
+                "found from it, its p value proves nothing."
+            )
+    return found

@@ -1,7 +1,8 @@
 """Tables of markers: the strongest features of each cluster and view, with p values that their selection does not bias.
 
 Clusters that were found from a feature make that feature look significant. So the features of a view are tested with
-clusters that were learned without this view, each matched to the cluster that it resembles most.
+clusters that were learned without this view, each matched to the cluster that it resembles most. A feature that is high
+in the cluster and low in its partner is not confirmed: its p value is 1.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def marker_tables(
         if p_values and not reason:
             report_step(Step(f"learning again without {view}", v, views.n_views, "views"))
             try:
-                p, overlap = honest_p(views, v, labels, model, seed, n_jobs)
+                p, overlap = honest_p(views, v, labels, found.auroc, model, seed, n_jobs)
             except (ValueError, TypeError) as error:  # of the estimator; the description is useful all the same
                 notes.append(f"No p values for {view}: learning without it failed. {error}")
         adjusted = corrected(p)
@@ -102,14 +103,24 @@ def marker_tables(
 
 def _not_found(markers: pandas.DataFrame, names: Sequence[str]) -> list[str]:
     """Return a sentence for each view without which some clusters are not found."""
-    weak = markers[markers["overlap"] < _SAME_CLUSTER].drop_duplicates(["view", "cluster"])
+    each = markers.drop_duplicates(["view", "cluster"])
     sentences = []
-    for view, rows in weak.groupby("view", sort=False):
-        which = ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in rows.itertuples())
-        sentences.append(
-            f"Learned without {view}, these are other clusters (overlap below {_SAME_CLUSTER}): {which}. "
-            f"The p values of their {view} markers are about the clusters that match them best."
-        )
+    for view, rows in each[each["overlap"] < _SAME_CLUSTER].groupby("view", sort=False):
+
+        def listed(some: pandas.DataFrame) -> str:
+            return ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in some.itertuples())
+
+        lost, other = rows[rows["p"].isna()], rows[rows["p"].notna()]
+        if len(lost):
+            sentences.append(
+                f"Learned without {view}, these clusters are not found again (overlap as by chance), so that their "
+                f"{view} markers have no p values: {listed(lost)}."
+            )
+        if len(other):
+            sentences.append(
+                f"Learned without {view}, these are other clusters (overlap below {_SAME_CLUSTER}): {listed(other)}. "
+                f"The p values of their {view} markers are about the clusters that match them best."
+            )
     return sentences
 
 
@@ -134,7 +145,7 @@ def _profiles(
 
 def _why_no_p_values(views: Views, model: Any, n_clusters: int) -> str:
     """Return why clusters cannot be learned without a view; empty if they can."""
-    if model is None:
+    if not hasattr(model, "view_names_"):  # labels, or an estimator that knows no views
         return (
             "clusters that were found from a feature make it look significant, and labels without an estimator "
             "cannot be learned again without a view"
@@ -156,11 +167,27 @@ def _least_views(model: Any) -> int:
 
 
 def honest_p(
-    views: Views, v: int, labels: np.ndarray, model: Any, seed: int = 0, n_jobs: int | None = None
+    views: Views,
+    v: int,
+    labels: np.ndarray,
+    auroc: np.ndarray,
+    model: Any,
+    seed: int = 0,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Test the features of view v with clusters that were learned without it, matched to the labels.
 
-    Returns p values of shape (n_clusters, n_features), and the overlap of each cluster with its partner.
+    Parameters
+    ----------
+    auroc : ndarray of shape (n_clusters, n_features)
+        Of the labels: what is to be confirmed. p is 1 where that of the partner lies on the other side of ½.
+
+    Returns
+    -------
+    p : ndarray of shape (n_clusters, n_features)
+        NaN if a cluster has no partner.
+    overlap : ndarray of shape (n_clusters,)
+        Of each cluster with its partner.
     """
     n_clusters = int(labels.max()) + 1
     others = [u for u in range(views.n_views) if u != v]
@@ -179,8 +206,9 @@ def honest_p(
         learned = relearned(model, n_clusters, views.names[v]).fit(without).labels_
     partner, overlap = matched_clusters(labels[rows], learned, n_clusters)
     found = feature_statistics(views.arrays[v][rows], learned, int(learned.max()) + 1, n_jobs)
-    p = np.where((partner >= 0)[:, None], found.p[partner], np.nan)
-    return p, overlap
+    confirmed = (found.auroc[partner] - 0.5) * (auroc - 0.5) >= 0
+    p = np.where(confirmed, found.p[partner], 1.0)
+    return np.where((partner >= 0)[:, None], p, np.nan), overlap
 
 
 def relearned(model: Any, n_clusters: int, without: str) -> Any:
@@ -212,16 +240,18 @@ def matched_clusters(labels: np.ndarray, other: np.ndarray, n_clusters: int) -> 
     Returns
     -------
     partner : ndarray of int, shape (n_clusters,)
-        The cluster of ``other`` for each cluster of ``labels``, -1 if there are too few.
+        The cluster of ``other`` for each cluster of ``labels``, -1 if there is none that shares more samples with it
+        than expected by chance.
     overlap : ndarray of shape (n_clusters,)
         Samples of both over samples of either (Jaccard index).
     """
     counts = contingency(labels, other)
     rows, columns = best_matching(counts)
     shared = np.asarray(counts.table.tocsr()[rows, columns], dtype=float).ravel()
+    sizes, other_sizes = counts.class_sizes[rows], counts.cluster_sizes[columns]
     partner, overlap = np.full(n_clusters, -1), np.zeros(n_clusters)
-    partner[counts.classes[rows]] = counts.clusters[columns]
-    overlap[counts.classes[rows]] = shared / (counts.class_sizes[rows] + counts.cluster_sizes[columns] - shared)
+    partner[counts.classes[rows]] = np.where(shared > sizes * other_sizes / len(labels), counts.clusters[columns], -1)
+    overlap[counts.classes[rows]] = shared / (sizes + other_sizes - shared)
     return partner, overlap
 
 

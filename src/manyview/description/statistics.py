@@ -105,7 +105,8 @@ def _statistics(sums: _Sums, sizes: np.ndarray, n: int) -> FeatureStatistics:
         mean, share = sums.values / sizes, sums.nonzero / sizes
         all_values, all_nonzero = sums.values.sum(axis=1, keepdims=True), sums.nonzero.sum(axis=1, keepdims=True)
         mean_outside, share_outside = (all_values - sums.values) / outside, (all_nonzero - sums.nonzero) / outside
-        difference = (mean - mean_outside) / np.where(sums.spread > 0, sums.spread, 1.0)[:, None]
+        # a constant has no spread, and differs by rounding only
+        difference = np.where(sums.spread > 0, 1 / sums.spread, 0.0)[:, None] * (mean - mean_outside)
         typical = np.where(all_nonzero > 0, all_values / all_nonzero, 1.0) / 2
         log_fold = np.log2((mean + typical / sizes) / (mean_outside + typical / outside))
         log_fold = np.where(sums.lowest[:, None] >= 0, log_fold, np.nan)

@@ -92,8 +92,8 @@ def logrank(times: np.ndarray, events: np.ndarray, groups: np.ndarray) -> tuple[
 
     ``O_g - E_g`` is the number of events in group g less the number that is expected if all have the same risk,
     ``Σ_t d_t n_gt/n_t``; its covariance is that of hypergeometric counts, ``Σ_t d_t (n_t - d_t)/(n_t - 1) · n_gt/n_t
-    (δ_gh - n_ht/n_t)``. The statistic ``(O - E)ᵀ V⁺ (O - E)`` follows a χ² distribution with one degree of freedom
-    less than groups.
+    (δ_gh - n_ht/n_t)``. The statistic ``(O - E)ᵀ V⁻¹ (O - E)``, without the last group, since the gaps add up to zero,
+    follows a χ² distribution with as many degrees of freedom.
 
     Returns
     -------
@@ -114,10 +114,12 @@ def logrank(times: np.ndarray, events: np.ndarray, groups: np.ndarray) -> tuple[
     gap = (deaths - d[:, None] * share).sum(axis=0)
     factor = np.where(n > 1, d * (n - d) / np.maximum(n - 1, 1), 0.0)
     covariance = np.diag(factor @ share) - (share * factor[:, None]).T @ share
-    degrees = int(np.linalg.matrix_rank(covariance)) if len(steps) else 0
+    # Who was at risk at all was so at the first event. If all of them died there, nothing is left to compare.
+    tested = np.flatnonzero(at_risk[0])[:-1] if len(steps) and factor[0] > 0 else np.array([], dtype=int)
+    degrees = len(tested)
     if degrees == 0:
         return np.nan, 0, np.nan
-    statistic = float(gap @ np.linalg.pinv(covariance, hermitian=True) @ gap)
+    statistic = float(gap[tested] @ np.linalg.solve(covariance[np.ix_(tested, tested)], gap[tested]))
     return statistic, degrees, float(chdtrc(degrees, statistic))
 
 
