@@ -172,6 +172,11 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         reference="this package",
     )
     _sorts_samples: ClassVar[bool] = False  # it sorts them itself, and the views too
+    _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {
+        "embedding_": (0,),
+        "confidence_": (0,),
+        "consensus_graph_": (0,),
+    }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [one_of("auto"), interval(Integral, 1, None, "left")],
@@ -403,4 +408,4 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
+        return int(self._model.consensus.centres.shape[1])
