@@ -115,6 +115,7 @@ ALLOWED = {
         "io",
         "metrics",
         "report",
+        "store",
         "views",
     },
 }

@@ -38,7 +38,7 @@ def print_answer(result: Json, console: Console) -> None:
         As ``--json`` prints it.
     console : rich.console.Console
     """
-    console.print(words(_data_line(result["data"])))
+    console.print(words(data_line(result["data"])))
     for line in reading_lines(result["data"]):
         console.print(line)
     console.print(words(_outcome_line(result)))
@@ -49,7 +49,7 @@ def print_answer(result: Json, console: Console) -> None:
     for piece in candidate_pieces(result["suggestion"]):
         console.print(piece)
     console.print()
-    _print_clusters(result["clusters"], console)
+    print_clusters(result["clusters"], console)
     if result["scores"] is not None:
         order = result["row_order"].removeprefix("rows ")
         console.print()
@@ -62,15 +62,18 @@ def print_answer(result: Json, console: Console) -> None:
         console.print()
         console.print(Text(f"audit of {audit['question']}: ").append(verdict).append(words(f". {audit['verdict']}")))
     console.print()
-    for kind in ("labels", "graph", "result", "report"):
+    for kind in ("labels", "graph", "result", "report", "model"):
         if (path := result["output"][kind]) is not None:
             print(printable(path))  # not by rich, which would wrap it: it may be copied
 
 
-def _data_line(data: Json) -> str:
+def data_line(data: Json) -> str:
+    """Return how many samples there are, and in which views."""
     views = [f"{view['name']} ({_columns_of(view, data['n_samples'])})" for view in data["views"]]
     more = f" and {len(views) - _MAX_VIEWS} more" if len(views) > _MAX_VIEWS else ""
-    return f"{data['n_samples']:,} samples in {len(views)} views: {', '.join(views[:_MAX_VIEWS])}{more}"
+    return (
+        f"{_count(data['n_samples'], 'sample')} in {_count(len(views), 'view')}: {', '.join(views[:_MAX_VIEWS])}{more}"
+    )
 
 
 def _columns_of(view: Json, n_samples: int) -> str:
@@ -95,13 +98,15 @@ def _family_line(families: list[Json]) -> str:
     return text + (f", next best {others[0]['family']} {others[0]['score']:.3f})" if others else ")")
 
 
-def _print_clusters(clusters: list[Json], console: Console) -> None:
-    with_confidence = clusters[0]["confidence"] is not None
+def print_clusters(clusters: list[Json], console: Console) -> None:
+    """Print size and mean confidence of the clusters; of a prediction, some may have no sample."""
+    with_confidence = any(cluster["confidence"] is not None for cluster in clusters)
     columns = ("cluster", "size", *(["mean confidence"] if with_confidence else []))
     table = new_table(*((column, True) for column in columns), right=True)
     for cluster in clusters[:_MAX_CLUSTERS]:
-        confidence = [f"{cluster['confidence']:.3f}"] if with_confidence else []
-        table.add_row(str(cluster["cluster"]), f"{cluster['size']:,}", *confidence)
+        confidence = ["-" if cluster["confidence"] is None else f"{cluster['confidence']:.3f}"]
+        name = cluster.get("name") or str(cluster["cluster"])
+        table.add_row(words(name), f"{cluster['size']:,}", *(confidence if with_confidence else []))
     console.print(table)
     if others := [cluster["size"] for cluster in clusters[_MAX_CLUSTERS:]]:
         console.print(f"and {len(others)} more, of {min(others):,} to {max(others):,} samples")
@@ -239,7 +244,7 @@ def _how_many(method: Json, comparison: Json) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _first_capital(text: str) -> str:

@@ -20,7 +20,7 @@ import typer
 from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._output import ANSWER_NAMES, Json, check_folder, write_answer
+from manyview.cli._output import ANSWER_NAMES, Json, check_folder, check_model_path, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ class Job:
     row_order: str | None = None
     with_audit: bool = False
     with_report: bool = True
+    save: Path | None = None
+    origin: Callable[[Views], Any] | None = None
+    """Returns what ``save`` keeps about the files, for ``manyview predict``."""
 
 
 class Question(StrEnum):
@@ -63,11 +66,14 @@ def run_and_write(job: Job) -> Json:
     """
     try:
         check_folder(job.out, list(ANSWER_NAMES.values()))
+        check_model_path(job.save, job.out, job.files)
         model, views, result, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
         raise typer.Exit(STOPPED) from None
-    return write_answer(job.out, model, views, result, page)
+    if job.save is not None and job.origin is not None:
+        model._origin = job.origin(views)
+    return write_answer(job.out, model, views, result, page, job.save)
 
 
 def _run(job: Job) -> tuple[Any, Views, Json, str | None]:

@@ -24,7 +24,7 @@ from manyview.ensemble.fit import Ensemble, Fit, OnConsensus, Trial, fit, settle
 from manyview.ensemble.graph import take_graph
 from manyview.ensemble.members import Settings, families_with
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
-from manyview.ensemble.predict import open_new_views, predict
+from manyview.ensemble.predict import open_new_views, predict, predict_both
 from manyview.ensemble.samples import announce, draw_by_content, gather, is_distributed, open_rows, precision
 from manyview.exceptions import ClusterCountWarning, ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
@@ -396,11 +396,20 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         return embedding
 
     def _predict(self, X: Any, what: str) -> Any:
-        check_is_fitted(self)
-        known, features = self._model.views, getattr(self, "feature_names_in_", None)
-        given = open_new_views(known, X, self.view_sizes, type(self).__name__, features)
+        given = self._open_new(X)
         with one_thread():
             return predict(self._model, given, what, self.engine, self.n_jobs)
+
+    def _predict_both(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return what ``predict`` and ``predict_confidence`` return for views in memory, in half the time."""
+        given = self._open_new(X)
+        with one_thread():
+            return predict_both(self._model, given, self.n_jobs)
+
+    def _open_new(self, X: Any) -> Views:
+        check_is_fitted(self)
+        known, features = self._model.views, getattr(self, "feature_names_in_", None)
+        return open_new_views(known, X, self.view_sizes, type(self).__name__, features)
 
     def _scale_view(self, v: int, values: Array) -> Array:
         """Return samples of view v on the scale on which the model compares them."""

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from manyview._version import __version__
 from manyview.cluster._base import MultiViewClusterer
 from manyview.cluster._registry import FORMER_NAMES, available_methods
 from manyview.ensemble.anchors import AnchoredViews, Space
@@ -21,7 +20,7 @@ from manyview.ensemble.predict import Model
 from manyview.exceptions import ModelFileError
 from manyview.graphs import Scaling
 from manyview.store import Codec, read_file, write_file
-from manyview.store._file import file_version, write_to
+from manyview.store._file import describe_version, write_to
 from manyview.views.container import is_lazy
 
 
@@ -182,12 +181,11 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
     try:
         return _decoded(path, tree, arrays)
     except ModelFileError as error:
-        version = file_version(path)
-        if version == __version__:
+        note = describe_version(path)
+        if not note:
             raise
         raise ModelFileError(
-            f"{error} The file was written by manyview {version}, this is manyview {__version__}: use that version, or "
-            "fit the model again and save it."
+            f"{error} The file {note}: use that version, or fit the model again and save it."
         ) from error
 
 

@@ -95,6 +95,12 @@ def file_version(path: PathLike) -> str:
     return stated["version"].decode() if stated else "of an unknown version"
 
 
+def describe_version(path: PathLike) -> str:
+    """Return which version wrote a file and which one this is; an empty text if they are the same."""
+    version = file_version(path)
+    return "" if version == __version__ else f"was written by manyview {version}, this is manyview {__version__}"
+
+
 def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:
     """Read a file of :func:`write_file`; any changed byte is an error.
 

@@ -24,6 +24,8 @@ class Reading:
         How rows of several files were matched: "id `patient`" or "position". None: there was one file.
     transposed : tuple of str
         The files that had features in rows.
+    id_columns : tuple of str
+        The columns that held the ids of the samples.
 
     Examples
     --------
@@ -34,6 +36,7 @@ class Reading:
 
     matched_by: str | None = None
     transposed: tuple[str, ...] = ()
+    id_columns: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
