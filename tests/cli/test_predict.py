@@ -440,6 +440,16 @@ def test_one_table_without_names_is_cut_as_said(made, tmp_path, monkeypatch, pre
     np.testing.assert_array_equal(found.table["cluster"], expected)
 
 
+def test_a_table_without_header_has_no_names_of_features(new, predicted):
+    new["rna"].to_csv("bare.csv", header=False)
+    refused("bare.csv --no-header", "bare.csv: there are no names of features", "--names")
+    found = predicted("bare.csv --no-header --names rna")
+    assert_as_in_python(found, {"rna": new["rna"]})
+    assert "views['rna'] does not have valid feature names" in found.said
+    new["rna"].set_axis(range(6), axis=1).to_csv("numbered.csv")  # has names: others than those of the fit
+    refused("numbered.csv --names rna", "numbered.csv (view rna): ", "it lacks 'rna 0', 'rna 1', 'rna 2' and 3 more")
+
+
 def test_names_that_are_numbers_in_a_row_are_no_names():
     assert _is_counted([str(i) for i in range(4)])
     assert _is_counted(["1", "2", "3"])

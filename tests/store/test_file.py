@@ -158,7 +158,7 @@ def test_other_files_are_refused_and_never_opened_further(name, tmp_path, monkey
     (tmp_path / "other").write_bytes(content)
     with pytest.raises(ModelFileError, match=f"^other: {text}") as caught:
         read_file("other")
-    caught.match(r"is written by model\.save\(path\)\. Others are never unpacked or unpickled")
+    caught.match(r"is written by model\.save\(path\), or by .* --save\. Others are never unpacked or unpickled")
     assert os.listdir(tmp_path) == ["other"]
 
 

@@ -197,6 +197,11 @@ def _assigned(views: Views, source: Source, known: Known, names: Sequence[str] |
                 f"got {len(names)} name(s) for {views.n_views} view(s), which are {', '.join(places)}. Give one name "
                 f"for each, in their order, out of {', '.join(known.features)}."
             )
+        if source.header is False:  # then they are called by their numbers
+            features = tuple(
+                None if own and _is_counted(own) and known.features[name] != own else own
+                for name, own in zip(names, features, strict=True)
+            )
         for place, name, own in zip(places, names, features, strict=True):
             _check_named(place, name, own, known)
     elif _have_names(views, source):
@@ -211,7 +216,7 @@ def _assigned(views: Views, source: Source, known: Known, names: Sequence[str] |
         if views.n_views == 1 and (wide := _cut_by_features(views, places[0], known)) is not None:
             return wide
         names = _by_features(places, features, views, known)
-    return replace(views, names=tuple(names))
+    return replace(views, names=tuple(names), feature_names=features)
 
 
 def _places(views: Views, source: Source) -> list[str]:

@@ -42,8 +42,8 @@ _FOREIGN = {
     rb"\x89HDF|MATLAB": "a MATLAB or HDF5 file",
 }
 _NEVER = (
-    "A model file is written by model.save(path). Others are never unpacked or unpickled, because a pickle can run "
-    "any code: load it with what wrote it, or fit the model again and save it."
+    "A model file is written by model.save(path), or by manyview cluster --save. Others are never unpacked or "
+    "unpickled, because a pickle can run any code: load it with what wrote it, or fit the model again and save it."
 )
 _DAMAGED = "Get the file again from where it came from, or fit the model again and save it."
 
