@@ -468,6 +468,22 @@ def test_classes_of_new_samples_are_not_features(made, new, predicted):
     assert found.document["scores"]["acc"] == manyview.clustering_scores(classes, found.table["cluster"])["acc"]
 
 
+def test_the_column_of_the_classes_is_known_from_the_fit(made, tmp_path, monkeypatch, predicted):
+    monkeypatch.chdir(tmp_path)
+    kinds = np.array(["a", "b", "c"])[made.views.labels]
+    old, new = (frames(made.views, rows) for rows in (slice(0, N_OLD), slice(N_OLD, 90)))
+    old["rna"].assign(kind=kinds[:N_OLD]).to_csv("rna.csv")
+    old["meth"].to_csv("meth.csv")
+    new["rna"].to_csv("without.csv")
+    new["rna"].assign(kind=kinds[N_OLD:]).to_csv("with.csv")
+    fit = f"cluster rna.csv meth.csv --label-column kind -k 3 {shlex.join(FEW)} --save model.mv"
+    assert typed(fit).exit_code == 0
+    for file, scored in (("with.csv", True), ("without.csv", False)):
+        found = predicted(file)
+        assert_as_in_python(found, {"rna": new["rna"]})
+        assert (found.document["scores"] is not None) == scored
+
+
 def test_bad_values_are_named(new):
     new["rna"].iloc[3, 2] = np.nan
     new["rna"].to_csv("gap.csv")
@@ -531,7 +547,7 @@ def test_names_of_clusters_are_in_the_table(made):
     file = BytesIO()
     write_labels(file, views, np.array([2, 0, 1, 1]), np.full(4, 0.5), Known.of(model, made.folder / "model.mv"))
     table = pd.read_csv(BytesIO(file.getvalue()))
-    assert table["cluster_name"].tolist() == ["basal\rlike", "low", "high", "high"]
+    assert table["name"].tolist() == ["basal\rlike", "low", "high", "high"]
     assert table["cluster"].tolist() == [2, 0, 1, 1]
     model._origin = Origin(cluster_names=("low",))
     with pytest.raises(manyview.exceptions.ModelFileError, match=r"model\.mv: has 1 names for 3 clusters"):

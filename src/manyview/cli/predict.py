@@ -143,7 +143,7 @@ def write_labels(file: BinaryIO, views: Views, labels: np.ndarray, confidence: n
     names = known.origin.cluster_names
     columns: dict[str, Sequence[object]] = {"sample": ids, "cluster": labels.tolist()}
     if names is not None:
-        columns["cluster_name"] = [names[label] for label in labels.tolist()]
+        columns["name"] = [names[label] for label in labels.tolist()]
     columns["confidence"] = [f"{share:.4f}" for share in confidence.clip(0, 1).round(4).tolist()]
     for name in known.n_features:
         columns[f"has_{name}"] = _has_view(views, name)
@@ -173,7 +173,8 @@ def _print(document: Json, console: Console) -> None:
         console.print(line)
     if missing := document["missing_views"]:
         console.print(words(f"not given, counts as missing: {', '.join(missing)}", "yellow"))
-    unsure = f", {confidence['below_half']:,} samples below 0.5" if confidence["below_half"] else ""
+    few = confidence["below_half"]
+    unsure = f", {few:,} {'sample' if few == 1 else 'samples'} below 0.5" if few else ""
     method, n_clusters = model["method"]["name"], model["n_clusters"]
     console.print(
         words(f"{model['file']}: {method}, {n_clusters} clusters; mean confidence {confidence['mean']:.3f}{unsure}")
