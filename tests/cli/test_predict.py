@@ -484,10 +484,21 @@ def test_the_column_of_the_classes_is_known_from_the_fit(made, tmp_path, monkeyp
         assert (found.document["scores"] is not None) == scored
 
 
+def test_rows_without_values_are_missing_views(new, predicted):
+    new["rna"].iloc[[2, 5]] = np.nan
+    new["rna"].to_csv("gaps.csv")
+    found = predicted("gaps.csv new_meth.csv")
+    assert_as_in_python(found, {name: new[name] for name in ("rna", "meth")})
+    assert np.flatnonzero(found.table["has_rna"] == 0).tolist() == [2, 5]
+    assert found.table["has_meth"].all()
+    assert [view["n_present"] for view in found.document["data"]["views"]] == [28, 30]
+    refused("gaps.csv", "case 62")  # has no view at all
+
+
 def test_bad_values_are_named(new):
     new["rna"].iloc[3, 2] = np.nan
     new["rna"].to_csv("gap.csv")
-    refused("gap.csv", "views['rna']", "row 3", "NaN")
+    refused("gap.csv", "views['rna']", "row 3 (sample 'case 63')", "'rna 2'", "NaN")
 
 
 # Models ------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import shlex
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -80,6 +81,7 @@ def _predict(
     """Return the document, the views, their labels and confidence, and the views of the model."""
     from manyview.cli._new_files import Known, read_new
     from manyview.report.prediction import describe_prediction
+    from manyview.views.checks import check_block
 
     timings: dict[str, float] = {"start": time.perf_counter() - STARTED}
     model, version = _load(path, source)
@@ -89,6 +91,8 @@ def _predict(
     with warnings.catch_warnings(record=True) as caught:
         start = time.perf_counter()
         views = read_new(source, known)
+        # rows of only NaN are missing views, which the table of labels must say
+        views = replace(views, present=check_block(views, 0).present)
         timings["read"] = time.perf_counter() - start
         start = time.perf_counter()
         found = model._predict_both(views)

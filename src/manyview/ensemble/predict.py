@@ -150,8 +150,9 @@ def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> 
     lost = np.flatnonzero(found[LABELS.name] < 0)
     if lost.size:
         names = [name for v, name in enumerate(views.names) if has_view(views, v)[lost[0]]]
+        who = "" if views.sample_ids is None else f" ({str(views.sample_ids[lost[0]])!r})"
         raise ViewsError(
-            f"views: the sample in row {first_row + lost[0]} has {', '.join(names)} only, which no graph of this "
+            f"views: the sample in row {first_row + lost[0]}{who} has {', '.join(names)} only, which no graph of this "
             "model has drawn. Give more views of it, or fit with a larger n_members."
         )
     in_precision = {
