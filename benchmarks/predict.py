@@ -2,6 +2,7 @@
 
     MANYVIEW_DATA=folder python benchmarks/predict.py             agreement with a refit, rows shuffled, ten splits
     python benchmarks/predict.py --many 100000 1000000            time and memory of predict on generated blobs
+    python benchmarks/predict.py --files 100000                   size of a model's file, without and with results
 
 Agreement: fit on 80 % of the samples, predict the others, and compare with a fit on all: ARI over the others. For
 comparison, the ARI of the two fits over the 80 % that both have seen.
@@ -12,7 +13,9 @@ from __future__ import annotations
 import argparse
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -27,7 +30,11 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=["MSRC-v5", "Handwritten4", "Mnist4", "digits"])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--many", nargs="*", type=int, default=[], metavar="N", help="numbers of new samples")
+    parser.add_argument("--files", nargs="*", type=int, default=[], metavar="N", help="numbers of fitted samples")
     args = parser.parse_args()
+    if args.files:
+        show_files(args.files)
+        return
     if args.many:
         show_cost(args.many)
         return
@@ -73,6 +80,18 @@ def show_cost(sizes: list[int]) -> None:
             f"{memory.more / 1e6:.0f} MB more memory than before, ACC {accuracy(new.labels, labels):.3f} (any order)",
             flush=True,
         )
+
+
+def show_files(sizes: list[int]) -> None:
+    for n in sizes:
+        views = make_multiview(n, 10, n_features=32, random_state=0)
+        views = replace(views, arrays=tuple(array.astype(np.float32) for array in views.arrays))
+        model = GraphEnsemble(10, random_state=0).fit(views)
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "model.manyview")
+            for results in (False, True):
+                model.save(path, results=results)
+                print(f"{n:9,d} x 3 x 32 float32, results={results}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
 
 
 class PeakMemory:

@@ -120,6 +120,7 @@ ALLOWED = {
         "io",
         "metrics",
         "report",
+        "store",
         "views",
     },
 }

@@ -91,7 +91,8 @@ def test_tables_with_ids_and_classes(call, folder, tables, views):
     assert found["data"]["has_ids"] is True
     assert found["scores"]["acc"] > 0.9
     assert found["row_order"] == "rows as given"
-    assert found["output"] == {name.partition(".")[0]: os.path.join("manyview-output", name) for name in FILES}
+    paths = {name.partition(".")[0]: os.path.join("manyview-output", name) for name in FILES}
+    assert found["output"] == paths | {"model": None}
     assert sorted(os.listdir("manyview-output")) == FILES
 
     with open("manyview-output/labels.csv", newline="") as file:
@@ -116,7 +117,7 @@ def test_the_result_in_the_folder_is_the_one_that_is_printed(call, npz, page):
     with open("deep/down/result.json") as file:
         written = json.load(file)
     assert printed.pop("output")["report"] == os.path.join("deep", "down", "report.html")
-    assert written.pop("output") == {name.partition(".")[0]: name for name in FILES}
+    assert written.pop("output") == {name.partition(".")[0]: name for name in FILES} | {"model": None}
     assert written == printed
     assert all(printed["timings"][step] > 0 for step in ("start", "read", "fit", "report"))
     with open("deep/down/report.html") as file:

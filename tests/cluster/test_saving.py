@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,13 +90,89 @@ def assert_same_model(a: Any, b: Any) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_comes_back_as_it_was(name, fitted, path):
     model = fitted[name]
-    assert model.save(path) is None
+    assert model.save(path, results=True) is None
     loaded = manyview.load(path)
     assert_same_model(model, loaded)
     assert clone(loaded).get_params() == clone(model).get_params() == model.get_params()
     first = path.read_bytes()
+    loaded.save(path, results=True)
+    assert path.read_bytes() == first
+
+
+PER_SAMPLE = {"labels_", "confidence_", "embedding_", "consensus_graph_"}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_without_results_a_file_keeps_what_predicting_needs(name, fitted, blobs, path):
+    model = fitted[name]
+    model.save(path)
+    small, loaded = path.stat().st_size, manyview.load(path)
+    if name != "GraphEnsemble":  # nothing else would be left of a method that cannot predict
+        assert_same_model(model, loaded)
+        return
+    assert vars(model).keys() - vars(loaded).keys() == PER_SAMPLE
+    for use in ("predict", "predict_confidence", "transform"):
+        np.testing.assert_array_equal(getattr(loaded, use)(blobs), getattr(model, use)(blobs))
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    first = path.read_bytes()
     loaded.save(path)
     assert path.read_bytes() == first
+    model.save(path, results=True)
+    assert path.stat().st_size > small + model.labels_.nbytes + model.embedding_.nbytes
+
+
+def test_the_file_without_results_does_not_grow_with_the_samples(path):
+    sizes = []
+    for n_samples in (400, 800):
+        views = make_multiview(n_samples, 3, n_features=4, random_state=0)
+        GraphEnsemble(3, n_anchors=100, n_members=4, learn_on=200, random_state=0).fit(views).save(path)
+        _, arrays = read_file(path)
+        assert not [array.shape for array in arrays if n_samples in array.shape]
+        sizes.append(path.stat().st_size)
+    assert abs(sizes[1] - sizes[0]) < 400 * 8 / 2  # half of what the labels alone would add
+
+
+def test_results_that_were_not_saved_say_so(fitted, blobs, path):
+    fitted["GraphEnsemble"].save(path)
+    loaded = manyview.load(path)
+    for name in PER_SAMPLE:
+        assert not hasattr(loaded, name)
+        with pytest.raises(AttributeError, match=rf"GraphEnsemble\.{name} is not in the file .* results=True\)"):
+            getattr(loaded, name)
+    with pytest.raises(AttributeError, match="'GraphEnsemble' object has no attribute 'lables_'"):
+        loaded.lables_  # noqa: B018
+    with pytest.raises(ModelFileError, match=r"results=True, but this model was loaded from a file without labels_, "):
+        loaded.save(path, results=True)
+    assert_same(loaded.fit(blobs).labels_, fitted["GraphEnsemble"].labels_, "labels_")
+    assert_same_model(loaded, fitted["GraphEnsemble"])
+
+
+def test_a_file_of_the_former_format_is_loaded_with_all_its_results():
+    former = Path(__file__).parents[1] / "reference" / "format-1.manyview"  # written before results could be left out
+    assert former.read_bytes().startswith(b"manyview-model format 1, ")
+    model = manyview.load(former)
+    assert model.labels_.tolist() == [0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1]
+    assert vars(model).keys() >= PER_SAMPLE
+    views = make_multiview(24, 2, n_features=3, n_views=2, random_state=0)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def signed(path: Path, version: bytes) -> None:
+    """Let a file have been written by another version."""
+    first, rest = path.read_bytes()[:-65].split(b"\n", 1)
+    whole = re.sub(rb"written by manyview \S+,", b"written by manyview " + version + b",", first) + b"\n" + rest
+    path.write_bytes(whole + hashlib.sha256(whole).hexdigest().encode() + b"\n")
+
+
+def test_a_file_of_another_version_is_loaded_or_names_the_version(fitted, blobs, path):
+    model = fitted["GraphEnsemble"]
+    model.save(path)
+    signed(path, b"0.0.1")
+    np.testing.assert_array_equal(manyview.load(path).predict(blobs), model.labels_)
+    write_file(path, {**RIGHT, "parameters": {"n_clusters": 3, "speed": 9}}, [np.arange(2)])
+    signed(path, b"99.1")
+    with pytest.raises(ModelFileError, match=r"'speed'.* written by manyview 99\.1, this is .*: use that version"):
+        manyview.load(path)
 
 
 def test_a_loaded_model_can_be_fitted_again(blobs, fitted, path):
@@ -128,7 +206,7 @@ def test_parameters_of_pairs_dicts_and_random_states(blobs, path):
 
 
 def test_a_fresh_interpreter_loads_it_without_pickle(fitted, path):
-    fitted["GraphEnsemble"].save(path)
+    fitted["GraphEnsemble"].save(path, results=True)
     program = """
 import sys
 import manyview.cluster  # all that loading needs is imported before the traps are set
@@ -138,7 +216,7 @@ def refuse(*args, **kwargs):
 pickle.load = pickle.loads = pickle.Unpickler = pickle._Unpickler = numpy.load = refuse
 model = manyview.load(sys.argv[1])
 print(type(model).__name__, model.labels_.tolist())
-model.save(sys.argv[1] + ".again")
+model.save(sys.argv[1] + ".again", results=True)
 """
     source = os.path.dirname(os.path.dirname(manyview.__file__))
     done = subprocess.run(
@@ -274,6 +352,16 @@ NOT_A_MODEL = {
         {**RIGHT, "attributes": {"labels_": {"pickle": "gASV"}}},
         r"CLR\.labels_: .*pickle.* is unknown to this version of manyview; a newer one may know it",
     ),
+    "names that are left out": (
+        {**RIGHT, "attributes": {"_left_out": {"tuple": [3]}}},
+        r"CLR\._left_out: expected names of attributes, found '\(3,\)'",
+    ),
+    "left out, but no tuple": ({**RIGHT, "attributes": {"_left_out": 3}}, r"CLR\._left_out: expected names"),
+    "origin": ({**RIGHT, "attributes": {"_origin": "elsewhere"}}, r"CLR\._origin: expected how files were read"),
+    "names in the origin": (
+        {**RIGHT, "attributes": {"_origin": {"Origin": {"dict": {"cluster_names": {"tuple": [1, 2]}}}}}},
+        r"CLR\._origin: is not a valid Origin.*expected names",
+    ),
     "array that is not there": ({**RIGHT, "attributes": {"labels_": {"array": 1}}}, r"CLR\.labels_: "),
 }
 
@@ -305,8 +393,8 @@ def test_a_changed_byte_and_a_later_format_are_noticed(model, path):
         path.write_bytes(changed)
         with pytest.raises(ModelFileError, match=r"model\.manyview: "):
             manyview.load(path)
-    path.write_bytes(whole.replace(b"format 1,", b"format 2,", 1))
-    with pytest.raises(ModelFileError, match=r"in format 2; this is .* reads up to format 1\. Update manyview"):
+    path.write_bytes(whole.replace(b"format 2,", b"format 3,", 1))
+    with pytest.raises(ModelFileError, match=r"in format 3; this is .* reads up to format 2\. Update manyview"):
         manyview.load(path)
 
 

@@ -299,20 +299,22 @@ def test_the_engine_local_leaves_the_workers_alone(client, views, local):
 
 
 def test_a_model_can_be_kept(on_workers, views, remote, tmp_path):
-    remote(120).save(tmp_path / "model.manyview")
+    remote(120).save(tmp_path / "model.manyview", results=True)
     same = manyview.load(tmp_path / "model.manyview")
     assert isinstance(same.labels_, np.ndarray)
     assert isinstance(same.consensus_graph_, sp.csr_array)
     assert_same_bits(same, remote(120))
     np.testing.assert_array_equal(same.predict(views), same.labels_)
-    same.save(tmp_path / "same.manyview")
+    same.save(tmp_path / "same.manyview", results=True)
     assert (tmp_path / "same.manyview").read_bytes() == (tmp_path / "model.manyview").read_bytes()
 
 
-def test_a_model_whose_workers_are_gone_cannot_be_kept(remote, tmp_path):
-    with pytest.raises(ModelFileError, match=r"GraphEnsemble\.\w+_: its values are with Dask workers.*Save the model"):
-        remote(120).save(tmp_path / "model.manyview")  # there is no client here
+def test_a_model_whose_workers_are_gone_is_kept_without_results(remote, views, local, tmp_path):
+    with pytest.raises(ModelFileError, match=r"GraphEnsemble\.\w+_: its values are with .* or without results=True"):
+        remote(120).save(tmp_path / "model.manyview", results=True)  # there is no client here
     assert not list(tmp_path.iterdir())
+    remote(120).save(tmp_path / "model.manyview")
+    np.testing.assert_array_equal(manyview.load(tmp_path / "model.manyview").predict(views), local(120).labels_)
 
 
 def test_a_model_can_be_cloned_and_pickled(on_workers, views, remote):

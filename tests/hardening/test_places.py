@@ -76,7 +76,7 @@ for name in sys.argv[1:]:
         assert (folder / table).is_file()
     views = manyview.read_views([folder / "a.csv", folder / "b.csv"])
     model = manyview.GraphEnsemble(3, n_members=4, random_state=0).fit(views)
-    model.save(folder / name)
+    model.save(folder / name, results=True)
     assert (manyview.load(folder / name).labels_ == model.labels_).all()
     write_report(model, views, folder / (name[:200] + ".html"))
     for again in (True, False):

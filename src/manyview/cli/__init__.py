@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from manyview._version import __version__
-from manyview.cli import audit, cluster, compare, datasets, demo, describe, experiments, inspect, methods
+from manyview.cli import audit, cluster, compare, datasets, demo, describe, experiments, inspect, methods, predict
 from manyview.cli._errors import Program
 from manyview.cli._options import examples, help_alone
 
@@ -48,6 +48,7 @@ app.command(
         "manyview cluster colour.csv texture.csv --labels classes.csv:kind -k 5 --method sfmc --set n_anchors=100",
         "manyview cluster table.csv --view-sizes 20,30 -k 4 --audit",
         "manyview cluster mrna.csv mirna.csv -k 3 --metadata clinical.csv --survival days,dead --no-sample-names",
+        "manyview cluster mrna.csv mirna.csv --id patient -k 4 --save tumours.mv",
     )
 )(cluster.cluster)
 app.command(
@@ -56,6 +57,14 @@ app.command(
         "manyview describe clusters.csv:subtype@barcode mrna.csv mirna.csv --out subtypes",
     )
 )(describe.describe)
+app.command(
+    epilog=examples(
+        "manyview predict tumours.mv new_mrna.csv new_mirna.csv --out new",
+        "manyview predict tumours.mv new_mrna.csv",
+        "manyview predict tumours.mv new_mrna.csv new_mirna.csv --join outer",
+        "manyview predict tumours.mv first.npy second.npy --names mirna,mrna",
+    )
+)(predict.predict)
 app.command(
     epilog=examples(
         "manyview compare flowers.mat -k 17",

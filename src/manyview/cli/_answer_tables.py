@@ -40,7 +40,7 @@ def print_answer(result: Json, console: Console) -> None:
         As ``--json`` prints it.
     console : rich.console.Console
     """
-    console.print(words(_data_line(result["data"])))
+    console.print(words(data_line(result["data"])))
     for line in reading_lines(result["data"]):
         console.print(line)
     console.print(words(_outcome_line(result)))
@@ -51,7 +51,7 @@ def print_answer(result: Json, console: Console) -> None:
     for piece in candidate_pieces(result["suggestion"]):
         console.print(piece)
     console.print()
-    _print_clusters(result["clusters"], console, cluster_names(result["description"]))
+    print_clusters(result["clusters"], console, cluster_names(result["description"]))
     for piece in description_pieces(result["description"]):
         console.print(piece)
     if result["scores"] is not None:
@@ -66,7 +66,7 @@ def print_answer(result: Json, console: Console) -> None:
         console.print()
         console.print(Text(f"audit of {audit['question']}: ").append(verdict).append(words(f". {audit['verdict']}")))
     console.print()
-    for kind in ("labels", "markers", "graph", "result", "report"):
+    for kind in ("labels", "markers", "graph", "result", "report", "model"):
         if (path := result["output"][kind]) is not None:
             print(printable(path))  # not by rich, which would wrap it: it may be copied
 
@@ -74,13 +74,13 @@ def print_answer(result: Json, console: Console) -> None:
 def print_description(document: Json, console: Console) -> None:
     """Print what was described, what is in the clusters, and where it was written; ``document`` is as of ``--json``."""
     data, description = document["data"], document["description"]
-    pieces: list[RenderableType] = [words(_data_line(data)), *reading_lines(data)]
+    pieces: list[RenderableType] = [words(data_line(data)), *reading_lines(data)]
     if document["labels"]["n_labelled"] < data["n_samples"]:
         pieces.append(words(f"{document['labels']['n_labelled']:,} of them have a label"))
     for piece in [*pieces, Text()]:
         console.print(piece)
     clusters = [{**each, "confidence": each["mean_confidence"]} for each in description["clusters"]]
-    _print_clusters(clusters, console, cluster_names(description))
+    print_clusters(clusters, console, cluster_names(description))
     for piece in [*description_pieces(description), Text()]:
         console.print(piece)
     for path in document["output"].values():
@@ -88,10 +88,13 @@ def print_description(document: Json, console: Console) -> None:
             print(printable(path))
 
 
-def _data_line(data: Json) -> str:
+def data_line(data: Json) -> str:
+    """Return how many samples there are, and in which views."""
     views = [f"{view['name']} ({_columns_of(view, data['n_samples'])})" for view in data["views"]]
     more = f" and {len(views) - _MAX_VIEWS} more" if len(views) > _MAX_VIEWS else ""
-    return f"{data['n_samples']:,} samples in {len(views)} views: {', '.join(views[:_MAX_VIEWS])}{more}"
+    return (
+        f"{_count(data['n_samples'], 'sample')} in {_count(len(views), 'view')}: {', '.join(views[:_MAX_VIEWS])}{more}"
+    )
 
 
 def _columns_of(view: Json, n_samples: int) -> str:
@@ -116,14 +119,15 @@ def _family_line(families: list[Json]) -> str:
     return text + (f", next best {others[0]['family']} {others[0]['score']:.3f})" if others else ")")
 
 
-def _print_clusters(clusters: list[Json], console: Console, names: list[str]) -> None:
-    with_confidence = clusters[0]["confidence"] is not None
+def print_clusters(clusters: list[Json], console: Console, names: list[str]) -> None:
+    """Print names, size and mean confidence of the clusters; of a prediction, some may have no sample."""
+    with_confidence = any(cluster["confidence"] is not None for cluster in clusters)
     columns = ("cluster", *(["name"] if names else []), "size", *(["mean confidence"] if with_confidence else []))
     table = new_table(*((column, column != "name") for column in columns), right=True)
     for at, cluster in enumerate(clusters[:_MAX_CLUSTERS]):
         name = [words(names[at])] if names else []
-        confidence = [f"{cluster['confidence']:.3f}"] if with_confidence else []
-        table.add_row(str(cluster["cluster"]), *name, f"{cluster['size']:,}", *confidence)
+        confidence = ["-" if cluster["confidence"] is None else f"{cluster['confidence']:.3f}"]
+        table.add_row(str(cluster["cluster"]), *name, f"{cluster['size']:,}", *(confidence if with_confidence else []))
     console.print(table)
     if others := [cluster["size"] for cluster in clusters[_MAX_CLUSTERS:]]:
         console.print(f"and {len(others)} more, of {min(others):,} to {max(others):,} samples")
@@ -305,7 +309,7 @@ def _how_many(method: Json, comparison: Json) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _first_capital(text: str) -> str:

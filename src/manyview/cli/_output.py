@@ -136,8 +136,50 @@ def _read_document(path: Path) -> Json | None:
         return None
 
 
+def check_model_path(path: Path | None, folder: Path, sources: Sequence[Path] = ()) -> None:
+    """Refuse a path for a model that cannot be written, or where a file would be lost that is no model.
+
+    Parameters
+    ----------
+    path : Path or None
+        None if no model is to be written.
+    folder : Path
+        The folder of the other files, which may not exist yet.
+    sources : sequence of Path
+        The files that are read.
+    """
+    if path is None:
+        return
+    target, out = path.resolve(), folder.resolve()
+    if path.is_dir():
+        raise _bad_model_path(f"{path} is a folder. Give the name of a file in it, such as {path / 'model.mv'}.")
+    if target in [(out / name).resolve() for name in ANSWER_NAMES.values()]:
+        raise _bad_model_path(f"{path} is another file of the answer. Choose another name, such as model.mv.")
+    if target in [source.resolve() for source in sources]:
+        raise _bad_model_path(f"{path} is one of the files that are read. Choose another name, such as model.mv.")
+    if not (path.parent.is_dir() or target.parent in (out, *out.parents)):
+        raise _bad_model_path(f"there is no folder {path.parent}. Make it first, or choose another.")
+    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+        raise _bad_model_path(f"there is no permission to write to {path.parent}. Choose another folder.")
+    if path.exists():
+        from manyview.store._file import is_model_file
+
+        if not path.is_file() or not is_model_file(path):
+            raise _bad_model_path(f"{path} is there already, and is no model. Choose another name.")
+
+
+def _bad_model_path(reason: str) -> typer.BadParameter:
+    return typer.BadParameter(reason, param_hint="--save")
+
+
 def write_answer(
-    folder: Path, model: Any, views: Views, result: Json, description: Description | None, page: str | None
+    folder: Path,
+    model: Any,
+    views: Views,
+    result: Json,
+    description: Description | None,
+    page: str | None,
+    save: Path | None = None,
 ) -> Json:
     """Write all files of an answer, or none; files of an earlier answer that this one does not have are removed.
 
@@ -155,12 +197,14 @@ def write_answer(
         With the markers, and names of the clusters.
     page : str or None
         The report, if one is wanted.
+    save : Path, optional
+        Where to write the model, in any folder; see :func:`check_model_path`.
 
     Returns
     -------
     dict
         The result with ``output``: the path of each file, or None if it was not written. The file result.json has the
-        names without the folder.
+        names without the folder, and the path of the model as it was typed.
     """
     graph = next((getattr(model, name) for name in _GRAPHS if hasattr(model, name)), None)
     names_of_clusters = None if description is None else description.names
@@ -172,15 +216,21 @@ def write_answer(
     if page is not None:
         contents["report"] = page.encode(errors="backslashreplace")  # file names may hold bytes that are no text
     names = {part: name if part in contents or part == "result" else None for part, name in ANSWER_NAMES.items()}
-    text = to_json({**result, "output": names})
+    saved = {"model": None if save is None else str(save)}
+    text = to_json({**result, "output": names | saved})
 
     files = {ANSWER_NAMES["result"]: text} | {ANSWER_NAMES[part]: content for part, content in contents.items()}
+    if save is not None:
+        from manyview.cluster._saving import content
+
+        files[str(save.absolute())] = content(model)  # an absolute path stays what it is, also in a folder
     try:
         write_folder(folder, files, outdated=lambda: _written_before(folder))
     except OSError as error:
         what_to_do = "Nothing was written. Make room, or choose another folder with --out."
         raise OSError(error.errno, f"{error.strerror}. {what_to_do}", error.filename) from error
-    return {**result, "output": {part: None if name is None else str(folder / name) for part, name in names.items()}}
+    paths = {part: None if name is None else str(folder / name) for part, name in names.items()}
+    return {**result, "output": paths | saved}
 
 
 def _written_before(folder: Path) -> set[str]:

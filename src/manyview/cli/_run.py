@@ -21,7 +21,7 @@ from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
 from manyview.cli._contents import Contents
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._output import ANSWER_NAMES, Json, check_folder, write_answer
+from manyview.cli._output import ANSWER_NAMES, Json, check_folder, check_model_path, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class Job:
     with_audit: bool = False
     with_report: bool = True
     with_description: bool = True
+    save: Path | None = None
+    origin: Callable[[Views], Any] | None = None
+    """Returns what ``save`` keeps about the files, for ``manyview predict``."""
 
 
 class Question(StrEnum):
@@ -69,11 +72,16 @@ def run_and_write(job: Job) -> Json:
     """
     try:
         check_folder(job.out, list(ANSWER_NAMES.values()))
+        check_model_path(job.save, job.out, job.files)
         model, views, result, description, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
         raise typer.Exit(STOPPED) from None
-    return write_answer(job.out, model, views, result, description, page)
+    if job.save is not None and job.origin is not None:
+        from manyview.cli._answer_tables import cluster_names
+
+        model._origin = replace(job.origin(views), cluster_names=tuple(cluster_names(result["description"])) or None)
+    return write_answer(job.out, model, views, result, description, page, job.save)
 
 
 def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:

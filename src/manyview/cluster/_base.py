@@ -192,13 +192,27 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = dict(zip(checked.names, names, strict=True))
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        for name in ("_left_out", "_origin"):  # of a file that the model was loaded from
+            self.__dict__.pop(name, None)
         self._warn_of_fewer()
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    if not TYPE_CHECKING:  # for type checkers, it would be every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Explain why a model that was loaded has no results."""
+            if name in vars(self).get("_left_out", ()):
+                raise AttributeError(
+                    f"{type(self).__name__}.{name} is not in the file that this model was loaded from: it was saved "
+                    "without the results of single samples. Save the fitted model with save(path, results=True), or "
+                    "call predict(views)."
+                )
+            return super().__getattribute__(name)  # raises the error that led here
+
+    def save(self, path: str | os.PathLike[str], *, results: bool = False) -> None:
         """Keep the fitted model in one file, for :func:`manyview.load`.
 
-        The file holds the parameters and all that the fit has set, exactly, as JSON and plain arrays with a checksum;
+        The file holds the parameters and what predicting needs, exactly, as JSON and plain arrays with a checksum;
         nothing is pickled. The same model gives the same bytes. The file is there as a whole or not at all: if saving
         fails, a file that was there before stays as it was.
 
@@ -206,6 +220,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         ----------
         path : str or path
             The file, in a folder that exists. A file of that name is replaced.
+        results : bool, default=False
+            Whether to keep the results of single samples, too: ``labels_``, and ``confidence_``, ``embedding_`` and
+            ``consensus_graph_``, which grow with the number of samples. Methods that cannot predict always keep all
+            attributes.
 
         Raises
         ------
@@ -228,12 +246,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         ...     path = Path(folder, "blobs.manyview")
         ...     model.save(path)
         ...     same = manyview.load(path)
-        >>> bool((same.labels_ == model.labels_).all())
+        >>> bool((same.predict(make_multiview(60, random_state=0)) == model.labels_).all())
         True
         """
         from manyview.cluster import _saving  # knows all methods, and they know this module
 
-        _saving.save(self, path)
+        _saving.save(self, path, results)
 
     def _check(self, views: Any) -> Views:
         """Return the given views as ``_fit`` needs them, or raise an error that names what is wrong."""

@@ -24,7 +24,7 @@ from manyview.ensemble.fit import Ensemble, Fit, OnConsensus, Trial, fit, settle
 from manyview.ensemble.graph import take_graph
 from manyview.ensemble.members import Settings, families_with
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
-from manyview.ensemble.predict import open_new_views, predict
+from manyview.ensemble.predict import open_new_views, predict, predict_both
 from manyview.ensemble.samples import announce, draw_by_content, gather, is_distributed, open_rows, precision
 from manyview.exceptions import ClusterCountWarning, ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
@@ -172,6 +172,11 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         reference="this package",
     )
     _sorts_samples: ClassVar[bool] = False  # it sorts them itself, and the views too
+    _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {
+        "embedding_": (0,),
+        "confidence_": (0,),
+        "consensus_graph_": (0,),
+    }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [one_of("auto"), interval(Integral, 1, None, "left")],
@@ -391,11 +396,20 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         return embedding
 
     def _predict(self, X: Any, what: str) -> Any:
-        check_is_fitted(self)
-        known, features = self._model.views, getattr(self, "feature_names_in_", None)
-        given = open_new_views(known, X, self.view_sizes, type(self).__name__, features)
+        given = self._open_new(X)
         with one_thread():
             return predict(self._model, given, what, self.engine, self.n_jobs)
+
+    def _predict_both(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return what ``predict`` and ``predict_confidence`` return for views in memory, in half the time."""
+        given = self._open_new(X)
+        with one_thread():
+            return predict_both(self._model, given, self.n_jobs)
+
+    def _open_new(self, X: Any) -> Views:
+        check_is_fitted(self)
+        known, features = self._model.views, getattr(self, "feature_names_in_", None)
+        return open_new_views(known, X, self.view_sizes, type(self).__name__, features)
 
     def _scale_view(self, v: int, values: Array) -> Array:
         """Return samples of view v on the scale on which the model compares them."""
@@ -403,4 +417,4 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
+        return int(self._model.consensus.centres.shape[1])

@@ -86,6 +86,14 @@ def predict(model: Model, views: Views, what: str, engine: str, n_jobs: int | No
     return np.concatenate(local_rows(views, n_jobs).map(_predict_block, model, what))
 
 
+def predict_both(model: Model, views: Views, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and confidence of new samples in memory, in one pass."""
+    names = (LABELS.name, CONFIDENCE.name)
+    blocks = local_rows(views, n_jobs).map(_assigned_block, model, names)
+    labels, confidence = (np.concatenate([block[name] for block in blocks]) for name in names)
+    return labels, confidence
+
+
 def open_new_views(
     known: AnchoredViews,
     views: Any,
@@ -142,8 +150,9 @@ def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> 
     lost = np.flatnonzero(found[LABELS.name] < 0)
     if lost.size:
         names = [name for v, name in enumerate(views.names) if has_view(views, v)[lost[0]]]
+        who = "" if views.sample_ids is None else f" ({str(views.sample_ids[lost[0]])!r})"
         raise ViewsError(
-            f"views: the sample in row {first_row + lost[0]} has {', '.join(names)} only, which no graph of this "
+            f"views: the sample in row {first_row + lost[0]}{who} has {', '.join(names)} only, which no graph of this "
             "model has drawn. Give more views of it, or fit with a larger n_members."
         )
     in_precision = {
@@ -167,12 +176,17 @@ def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> di
     }
 
 
-def _predict_block(block: Block, model: Model, what: str) -> np.ndarray:
+def _assigned_block(block: Block, model: Model, names: Sequence[str]) -> dict[str, np.ndarray]:
     def one(part: Block) -> dict[str, Any]:
         views = checked(part)
-        return {what: assign_samples(model, lists_of(views, model.views), views, part[ROWS.name].start)[what]}
+        found = assign_samples(model, lists_of(views, model.views), views, part[ROWS.name].start)
+        return {name: found[name] for name in names}
 
-    return in_parts(block, one)[what]
+    return in_parts(block, one)
+
+
+def _predict_block(block: Block, model: Model, what: str) -> np.ndarray:
+    return _assigned_block(block, model, (what,))[what]
 
 
 def _predict_lazily(model: Model, views: Views, what: str) -> Any:

@@ -241,7 +241,7 @@ def read_views(
         present=_present(parts),
         feature_names=tuple(part.feature_names for part in parts for _ in part.arrays),
         metadata=frame,
-        reading=reading,
+        reading=replace(reading, id_columns=tuple(dict.fromkeys(part.id_name for part in parts if part.id_name))),
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from manyview._utils.files import PathLike, whole_file
 from manyview._version import __version__
 from manyview.exceptions import ModelFileError
 
-FORMAT = 1
-"""The format that is written, and the newest that is read."""
+FORMAT = 2
+"""The format that is written, and the newest that is read. Format 1 differs in what models keep, not in its lines."""
 
 _MAGIC = b"manyview-model "
 # The first line of any later format will begin like this, too.
@@ -42,8 +42,8 @@ _FOREIGN = {
     rb"\x89HDF|MATLAB": "a MATLAB or HDF5 file",
 }
 _NEVER = (
-    "A model file is written by model.save(path). Others are never unpacked or unpickled, because a pickle can run "
-    "any code: load it with what wrote it, or fit the model again and save it."
+    "A model file is written by model.save(path), or by manyview cluster --save. Others are never unpacked or "
+    "unpickled, because a pickle can run any code: load it with what wrote it, or fit the model again and save it."
 )
 _DAMAGED = "Get the file again from where it came from, or fit the model again and save it."
 
@@ -70,11 +70,35 @@ def write_file(path: PathLike, tree: Any, arrays: Sequence[np.ndarray]) -> None:
     if target.exists() and not target.is_file():
         raise FileExistsError(f"{path}: is a folder or a device; give the name of a file.")
     with whole_file(target) as file:
-        digest = hashlib.sha256()
-        for piece in _pieces(tree, arrays):
-            digest.update(piece)
-            file.write(piece)
-        file.write(_as_line(digest))
+        write_to(file, tree, arrays)
+
+
+def write_to(file: BinaryIO, tree: Any, arrays: Sequence[np.ndarray]) -> None:
+    """Write the content of a file of :func:`write_file` to an open one."""
+    digest = hashlib.sha256()
+    for piece in _pieces(tree, arrays):
+        digest.update(piece)
+        file.write(piece)
+    file.write(_as_line(digest))
+
+
+def is_model_file(path: PathLike) -> bool:
+    """Return whether a file begins like a model file, whole or damaged."""
+    with open(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def file_version(path: PathLike) -> str:
+    """Return the version of manyview that wrote a file which :func:`read_file` has read."""
+    with open(path, "rb") as file:
+        stated = _FORMAT.match(file.readline(_FIRST_LINE_BYTES))
+    return stated["version"].decode() if stated else "of an unknown version"
+
+
+def describe_version(path: PathLike) -> str:
+    """Return which version wrote a file and which one this is; an empty text if they are the same."""
+    version = file_version(path)
+    return "" if version == __version__ else f"was written by manyview {version}, this is manyview {__version__}"
 
 
 def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:
@@ -126,7 +150,7 @@ def _check_first_line(path: Path, file: BufferedReader, size: int) -> int:
             f"manyview {__version__}, which reads up to format {FORMAT}. Update manyview."
         )
     found = _FIRST_LINE.fullmatch(line)
-    if not found or int(found["format"]) != FORMAT:
+    if not found or not 1 <= int(found["format"]) <= FORMAT:
         raise ModelFileError(f"{path}: is damaged: its first line is {line[:80]!r}. {_DAMAGED}")
     announced, present = int(found["n_bytes"]), size - len(line)
     if present < announced:

@@ -26,6 +26,8 @@ class Reading:
         The files that had features in rows.
     without_metadata : int
         How many samples have no row in the files of metadata.
+    id_columns : tuple of str
+        The columns that held the ids of the samples.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class Reading:
     matched_by: str | None = None
     transposed: tuple[str, ...] = ()
     without_metadata: int = 0
+    id_columns: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def order_columns(table: Any, feature_names: Sequence[Sequence[str] | None]) -> 
     if own == tuple(wanted):
         return table
     position = {feature: column for column, feature in enumerate(own)}
-    _check_same_features("views", own, wanted, position)
+    check_same_features("views", own, wanted)
     return table.iloc[:, [position[feature] for feature in wanted]]
 
 
@@ -85,23 +85,22 @@ def _match_features(given: Views, fitted: Mapping[str, Sequence[str] | None], wh
         if wanted is None or own is None or tuple(own) == tuple(wanted):
             continue
         position = {feature: column for column, feature in enumerate(own)}
-        _check_same_features(where, own, wanted, position)
+        check_same_features(where, own, wanted)
         columns = [position[feature] for feature in wanted]
         arrays[v] = arrays[v].iloc[:, columns] if is_frame(arrays[v]) else _columns_of(arrays[v], columns)
         found[v] = tuple(wanted)
     return replace(given, arrays=tuple(arrays), feature_names=tuple(found))
 
 
-def _check_same_features(where: str, own: Sequence[str], wanted: Sequence[str], position: Mapping[str, int]) -> None:
-    if len(position) < len(own):
+def check_same_features(where: str, own: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise an error that names the features that are missing, unknown or repeated, if there are any."""
+    given, known = set(own), set(wanted)
+    if len(given) < len(own):
         repeated = next(feature for feature in own if own.count(feature) > 1)
         raise ViewsError(f"{where}: the feature {repeated!r} occurs more than once; feature names must be unique.")
-    known = set(wanted)
-    missing = [feature for feature in wanted if feature not in position]
+    missing = [feature for feature in wanted if feature not in given]
     unknown = [feature for feature in own if feature not in known]
-    differences = [
-        f"{word} {_listed(names)}" for word, names in (("lacks", missing), ("has unknown", unknown)) if names
-    ]
+    differences = [f"{word} {listed(names)}" for word, names in (("lacks", missing), ("has unknown", unknown)) if names]
     if differences:
         raise ViewsError(
             f"{where}: its features are not those of the fit: it {' and '.join(differences)}. Pass the {len(wanted)} "
@@ -109,7 +108,8 @@ def _check_same_features(where: str, own: Sequence[str], wanted: Sequence[str], 
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return the first names for an error: ``'a', 'b', 'c' and 7 more``."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(map(repr, names[:3])) + more
 

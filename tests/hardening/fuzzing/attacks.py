@@ -642,7 +642,7 @@ def _model(target: Target) -> Iterator[Files]:
 
     def sealed(header: bytes, arrays: bytes = b"") -> Files:
         body = header + b"\n" + arrays
-        whole = b"manyview-model format 1, written by manyview 0.1.0, %d bytes follow\n" % (len(body) + 65) + body
+        whole = b"manyview-model format 2, written by manyview 0.1.0, %d bytes follow\n" % (len(body) + 65) + body
         return {"data.model": whole + hashlib.sha256(whole).hexdigest().encode() + b"\n"}
 
     for content in (target.pickle, b"\x80\x05" + target.pickle, _zip({"a": b"b"}), gzip.compress(target.pickle)):

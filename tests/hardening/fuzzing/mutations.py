@@ -190,7 +190,7 @@ def _in_model(content: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
 def sealed_model(header: bytes, arrays: bytes) -> bytes:
     """A model file of this content, whatever it is, with the right length and checksum."""
     body = header + b"\n" + arrays
-    whole = b"manyview-model format 1, written by manyview 0.1.0, %d bytes follow\n" % (len(body) + 65) + body
+    whole = b"manyview-model format 2, written by manyview 0.1.0, %d bytes follow\n" % (len(body) + 65) + body
     return whole + hashlib.sha256(whole).hexdigest().encode() + b"\n"
 
 
