@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview import Views, describe, plot
-from manyview.exceptions import PlotError
+from manyview.exceptions import PlotError, ViewsError
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,12 @@ def test_the_heat_map_of_samples_has_z_scores_by_cluster(ax):
             expected = np.sort(scores[numbers[known] == cluster])
             np.testing.assert_allclose(np.sort(line[15 * cluster : 15 * cluster + 15]), expected)
     assert [text.get_text() for text in ax.get_xticklabels()] == ["cluster 0", "cluster 1", "cluster 2"]
-    with pytest.raises(PlotError, match="samples: expected the views that were described"):
+    with pytest.raises(ViewsError, match=r"that were described, with at least 59 samples, got Views\(10"):
         plot.markers(found, samples=views.take(np.arange(10)), ax=ax)
+    with pytest.raises(ViewsError, match="expected those that were described, with a view 'counts'"):
+        plot.markers(found, samples={"rna": arrays[0]}, ax=ax)
+    with pytest.raises(PlotError, match="max_samples: expected at least 1, got 0"):
+        plot.markers(found, samples=views, max_samples=0, ax=ax)
 
 
 def test_of_features_with_one_name_the_marker_is_drawn(ax):

@@ -47,6 +47,8 @@ def test_the_map_is_that_of_the_report(ax):
     drawn = np.column_stack([summary["x"], summary["y"]])
     np.testing.assert_allclose(in_order(points(ax).round(4)), in_order(drawn), atol=1e-12)
     assert len(np.unique(points(ax).round(3), axis=0)) > 140  # and not four dots
+    with pytest.raises(PlotError, match=r"expected the 3 that the model was fitted on \(view0, view1, view2\), got 2"):
+        plot.embedding(model, list(views.arrays[:2]), ax=ax)
 
 
 def test_without_views_the_embedding_spreads_the_samples_of_a_cluster(model, ax):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas
 
 from manyview.description.markers import names_of
+from manyview.exceptions import ViewsError
 from manyview.views import Array, Views
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ def heat_maps(
     most : int
         Rows of one heat map at most: those of the largest clusters.
     """
+    absent = [name for name in description.markers["view"].unique() if name not in views.names]
+    if absent or description.rows.max() >= views.n_samples:
+        expected = f"a view {absent[0]!r}" if absent else f"at least {description.rows.max() + 1} samples"
+        raise ViewsError(f"views: expected those that were described, with {expected}, got {views!r}.")
     largest_first = np.argsort(-description.clusters["size"].to_numpy(), kind="stable")
     found = []
     for v, (view, array) in enumerate(views.items()):

@@ -61,6 +61,9 @@ def markers(
     90
     """
     table, profiles, names = result_fields(description, _SOURCE, "markers", "profiles", "names")
+    for parameter, value in (("n_markers", n_markers), ("max_samples", max_samples)):
+        if value < 1:
+            raise PlotError(f"{parameter}: expected at least 1, got {value}.")
     if view is not None and view not in set(table["view"]):
         raise PlotError(f"view: there is no view {view!r} with markers; there are {', '.join(table['view'].unique())}.")
     chosen = table[table["rank"] <= n_markers]
@@ -95,8 +98,6 @@ def _by_sample(
 ) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
     """Return the markers, their z scores in each sample, and where clusters begin and end."""
     views = check_views(samples, keep_float32=True)
-    if len(description.rows) > views.n_samples or description.rows.max() >= views.n_samples:
-        raise PlotError(f"samples: expected the views that were described, got views of {views.n_samples} samples.")
     shown = spread_over_clusters(description.labels, max_samples)
     maps = [each for each in heat_maps(description, views, shown, n_markers) if view in (None, each.view)]
     sure = None if description.confidence is None else description.confidence[shown]

@@ -113,6 +113,12 @@ def _checked(model: Any, views: Any) -> Any:
     if views is None:
         return None
     given = check_views(views, view_sizes=getattr(model, "view_sizes", None), keep_float32=True)
+    fitted = getattr(model, "view_names_", given.names)
+    if given.n_views != len(fitted):
+        raise PlotError(
+            f"views: expected the {len(fitted)} that the model was fitted on ({', '.join(fitted)}), "
+            f"got {given.n_views}."
+        )
     if given.n_samples != len(model.labels_):
         raise PlotError(
             f"views: expected the {len(model.labels_)} samples that the model was fitted on, got {given.n_samples}."

@@ -5,6 +5,7 @@ Statistics come from all samples; values of single samples only from those that 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,8 @@ from manyview.views import Views
 _NAME = 60  # letters of a feature, column or category
 _MAX_TEXT = 400  # letters of a text beside a typical sample
 _MIN_AUROC = 0.6  # of a marker that is worth a sentence; 0.5 is no difference at all
-_IN_SENTENCE, _AT_A_GLANCE, _MAX_PHRASES = 5, 4, 3  # markers of a view, of all views, and columns of metadata
+_AT_A_GLANCE, _MAX_PHRASES = 4, 3  # markers of a cluster, and columns of metadata
+_IN_SENTENCES = 100  # markers of all clusters and views, but three to five of each
 # Rows of all heat maps together and of one, and how many of them one cluster has: they are stored sample by sample.
 _MAX_HEAT_ROWS, _MAX_ROWS_OF_VIEW, _MAX_ROWS_OF_CLUSTER = 200, 40, 5
 _MAX_TABLE = 3000  # markers in the folded table
@@ -60,6 +62,7 @@ def describe_clusters(
     shown = np.searchsorted(description.rows, rows)
     description = description if sample_names else description.without_sample_names()
     feature = _feature_names(views)
+    notes = [shortened(note, 1000) for note in description.notes]
     maps = _heat_maps(description, views, shown)
     confidence = description.confidence
     order = sample_order(description.labels[shown], None if confidence is None else confidence[shown], maps)
@@ -80,7 +83,8 @@ def describe_clusters(
         "has_pictures": bool(description.pictures),
         "metadata": metadata,
         "survival": _survival(description),
-        "notes": [shortened(note, 1000) for note in description.notes],
+        "why_no_p": next((note for note in notes if note.startswith("No p values")), None),
+        "notes": [note for note in notes if not note.startswith("No p values")],
     }
 
 
@@ -188,6 +192,8 @@ def _sentences(
             "column": places.get((row.view, row.feature)),
         }
 
+    n_parts = len(description.names) * strong["view"].nunique()
+    most = int(np.clip(_IN_SENTENCES // max(n_parts, 1), 3, 5))
     found = []
     for cluster, (name, own) in enumerate(zip(description.names, plain_rows(description.clusters), strict=True)):
         markers = by_cluster.get(cluster, strong[:0])
@@ -197,7 +203,7 @@ def _sentences(
                 **{
                     direction: [
                         words(row)
-                        for row in rows[(rows["rank"] <= _IN_SENTENCE) & (rows["direction"] == direction)].itertuples()
+                        for row in rows[(rows["rank"] <= most) & (rows["direction"] == direction)].itertuples()
                     ]
                     for direction in ("high", "low")
                 },
@@ -314,16 +320,16 @@ def _metadata_columns(
         return []
     compared = {each.column: each for each in description.associations}
     curves = description.survival_curves
-    times = set() if curves is None else {curves.time, curves.event}
+    times = {} if curves is None else {curves.time: "numbers", curves.event: "categories"}
     order = [] if description.metadata is None else list(description.metadata["column"])
-    wanted = [column for column in (*order, *sorted(times)) if column in set(map(str, frame.columns))]
+    wanted = [column for column in (*order, *times) if column in set(map(str, frame.columns))]
     found: list[dict[str, Any]] = []
     for column in wanted:
         values = frame[next(own for own in frame.columns if str(own) == column)].iloc[rows]
-        kind = compared[column].kind if column in compared else "times"
+        kind = compared[column].kind if column in compared else times[column]
         if kind == "left out" or len(found) == _MAX_COLOURINGS:
             continue
-        if kind == "numbers" or (kind == "times" and pandas.to_numeric(values, errors="coerce").notna().any()):
+        if kind == "numbers":
             numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=float)
             own = {"kind": "numbers", "values": _few_digits(numbers), "limits": _limits(numbers)}
         else:
@@ -334,15 +340,15 @@ def _metadata_columns(
 
 def _categories(values: pandas.Series) -> dict[str, Any]:
     """Return the codes and names of categories, the most frequent first; rare ones share the last."""
-    texts = values.where(values.notna(), None).map(lambda value: None if value is None else str(value))
-    counts = texts.value_counts(sort=True)
-    names = list(counts.index[:_MAX_CATEGORIES])
+    texts = [None if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]
+    often = [text for text, _ in Counter(text for text in texts if text is not None).most_common()]
+    names, rest = often[:_MAX_CATEGORIES], often[_MAX_CATEGORIES:]
     code = {name: i for i, name in enumerate(names)}
-    shown = [shortened(name, 40) for name in names]
-    if len(counts) > len(names):
-        shown.append(f"{len(counts) - len(names)} other values")
-    codes = [None if text is None or text != text else code.get(text, len(names)) for text in texts]
-    return {"kind": "categories", "values": codes, "categories": shown}
+    return {
+        "kind": "categories",
+        "values": [None if text is None else code.get(text, len(names)) for text in texts],
+        "categories": [shortened(name, 40) for name in names] + [f"{len(rest)} other values"] * bool(rest),
+    }
 
 
 def _survival(description: Description) -> dict[str, Any] | None:

@@ -48,13 +48,12 @@ class SamplePictures:
         picture = self._pictures.get(row)
         if picture is None:
             return None
+        is_file = isinstance(picture, str | os.PathLike)
         try:
-            found = self._of_file(Path(picture)) if isinstance(picture, str | os.PathLike) else self._of_array(picture)
+            found = self._of_file(Path(picture)) if is_file else self._of_array(picture)
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            self._reasons[row] = shortened(
-                f"{picture if isinstance(picture, str | os.PathLike) else ''}: {reason}", 200
-            )
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            self._reasons[row] = shortened(f"{Path(picture).name}: {reason}" if is_file else reason, 200)
             return None
         if len(found) > self._left:
             self._reasons[row] = "the page would be too large"
@@ -96,8 +95,8 @@ class SamplePictures:
         try:
             with pillow.open(io.BytesIO(content)) as opened:
                 small = opened.convert("RGB")
-        except (pillow.DecompressionBombError, SyntaxError) as error:  # how Pillow refuses some files
-            raise ValueError(f"cannot be read as a picture ({error})") from error
+        except Exception as error:  # damaged files make Pillow raise errors of many kinds
+            raise ValueError("cannot be read as a picture") from error
         small.thumbnail((_SIDE, _SIDE))
         for quality in (85, 60, 30):
             file = io.BytesIO()

@@ -12,7 +12,7 @@ from manyview._utils.environment import cores, describe_environment
 from manyview._utils.machine import one_thread
 from manyview.description import Description
 from manyview.exceptions import ViewsError
-from manyview.graphs.scaling import learn_scaling
+from manyview.graphs.scaling import Scaling, learn_scaling
 from manyview.report.documents import describe_data, row_order
 from manyview.report.run import render, summarise
 from manyview.views import Array, check_views
@@ -23,9 +23,14 @@ class _Labelled:
 
     def __init__(self, labels: np.ndarray) -> None:
         self.labels_ = labels
+        self._scalings: dict[int, Scaling] = {}
 
-    def _scale_view(self, _: int, values: Array) -> Array:
-        return learn_scaling(values, "auto")[1]
+    def _scale_view(self, v: int, values: Array) -> Array:
+        """Return samples of view v, scaled as its values suggest; the first samples decide how."""
+        if v not in self._scalings:
+            self._scalings[v], scaled = learn_scaling(values, "auto")
+            return scaled
+        return self._scalings[v].apply(values)
 
 
 @one_thread()

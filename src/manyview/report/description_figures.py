@@ -11,9 +11,10 @@ from manyview._utils.text import shortened
 from manyview.description.heat_map import FULL_COLOUR
 from manyview.report._figure import Figure, figure, plain, series
 from manyview.report._page import number
-from manyview.report.run_figures import SCALE, cluster_mark
+from manyview.report.run_figures import cluster_mark
 
 _COLD_TO_WARM = [[0, "var(--cold)"], [0.5, "var(--zero)"], [1, "var(--warm)"]]
+_BLUE_TO_RED = [[0, "var(--cold)"], [0.5, "var(--mid)"], [1, "var(--warm)"]]  # all visible on the page
 _ROW = 17  # pixels
 _AXIS_NAME = 20  # letters; longer names would leave no room for samples on a phone
 _MAX_BARS = 30  # clusters in the small figures of metadata
@@ -36,7 +37,7 @@ def sections(summary: Mapping[str, Any]) -> dict[str, Any]:
             "samples": points["id"],
             "order": contents["order"],
             "columns": [{key: column[key] for key in column if key != "feature"} for column in columns],
-            "scale": SCALE,
+            "scale": _BLUE_TO_RED,
         },
         "column_marks": {index: _marks(column) for index, column in enumerate(columns) if "categories" in column},
         "heat": [heat_map(found, points["n_shown"]) for found in contents["heat"]],

@@ -86,8 +86,7 @@ def summarise(
     --------
     >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.description_figures import sections
-    from manyview.report.documents import describe_result
+    >>> from manyview.report.documents import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> summary = summarise(model, views, describe_result(model, views))
@@ -135,6 +134,8 @@ def summarise(
 def _names(description: Description | None, clusters: np.ndarray) -> list[str]:
     """Return the name of each cluster; the description must be of these clusters."""
     n_clusters = int(clusters.max()) + 1
+    if description is not None and not isinstance(description, Description):
+        raise TypeError(f"description: expected the result of manyview.describe, got {type(description).__name__}.")
     if description is None:
         return [f"cluster {k}" for k in range(n_clusters)]
     same = len(description.rows) == len(clusters) and np.array_equal(description.labels, clusters)
@@ -287,8 +288,7 @@ def render(summary: Mapping[str, Any]) -> str:
     --------
     >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.description_figures import sections
-    from manyview.report.documents import describe_result
+    >>> from manyview.report.documents import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> "<h1>3 clusters of 60 samples</h1>" in render(summarise(model, views, describe_result(model, views)))

@@ -13,7 +13,7 @@ from manyview.report._figure import Figure, figure, hover_texts, marker, note, p
 from manyview.report._page import number, percent
 
 # From low to high; the colours differ in lightness, so that the order is visible in grey as well.
-SCALE = [[0, "var(--low)"], [0.5, "var(--middle)"], [1, "var(--high)"]]
+_SCALE = [[0, "var(--low)"], [0.5, "var(--middle)"], [1, "var(--high)"]]
 _MAX_NUMBERS = 150  # of clusters that are written on the map
 _MAX_IN_LEGEND = 40
 _AXIS_NAME = 18  # longer names would leave no room for bars on a phone
@@ -80,7 +80,7 @@ def _by_index(indices: Sequence[int | None], n_marks: int) -> dict[str, Any]:
 
 def _by_value(values: Sequence[float | None], title: str) -> dict[str, Any]:
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12, "len": 0.6, "outlinewidth": 0, "x": 1}
-    scale = {"colorscale": SCALE, "cmin": 0, "cmax": 1, "showscale": True, "colorbar": bar}
+    scale = {"colorscale": _SCALE, "cmin": 0, "cmax": 1, "showscale": True, "colorbar": bar}
     return {"color": list(values), "symbol": "circle"} | scale
 
 
