@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from manyview import GraphEnsemble, Views
 from manyview.cluster import LMVSC, SMSC, ConcatKMeans
 from manyview.datasets import drop_views, make_multiview
-from manyview.description import describe
+from manyview.description import describe, markers
 from manyview.description.markers import relearned
 from manyview.description.samples import centre_distances, typical_samples
 from manyview.exceptions import ViewsError
@@ -303,3 +303,23 @@ def test_an_estimator_is_learned_again_with_what_was_found(blobs):
     assert (fresh.n_clusters, fresh.scaling, fresh.random_state) == (2, {}, 3)
     fresh = relearned(GraphEnsemble(2, scaling=["unit", "max", "none"]).fit(blobs), 2, "b")
     assert list(fresh.scaling) == ["unit", "none"]
+
+
+def test_of_many_samples_some_are_learned_again(monkeypatch):
+    """A third of the samples, within bounds, which do not depend on the number of views."""
+    views = make_multiview(90, 3, n_views=2, noise=0.2, random_state=0)
+    model = ConcatKMeans(3, random_state=0).fit(views)
+    sizes = []
+
+    def fit(self, given, y=None):
+        sizes.append(given.n_samples)
+        self.labels_ = np.arange(given.n_samples) % 3
+        return self
+
+    monkeypatch.setattr(ConcatKMeans, "fit", fit)
+    for bounds, expected in (((1000, 4000), 90), ((10, 4000), 30), ((10, 20), 20)):
+        monkeypatch.setattr(markers, "_MIN_TESTED", bounds[0])
+        monkeypatch.setattr(markers, "_MAX_TESTED", bounds[1])
+        describe(views, model)
+        assert sizes == [expected] * 2
+        sizes.clear()

@@ -332,6 +332,7 @@ def test_metadata_are_no_features():
             "age,sex\n8,m\n7,f\n6,f\n5,m\n",
             "no column has the ids of the views",
         ),
+        ("clinical.csv", "patient,a\nA1-1,1\nA2-1,2\n", "such as 'A1' and 'A1-1': pass match_ids='loose'"),
         ("clinical.csv", "patient,a\nA1,1\n,2\n", "column 'patient' is empty for 1 sample"),
         ("mrna.csv", CLINICAL, "mrna.csv: is both a file of views and metadata"),
         (["clinical.csv", "clinical.csv"], CLINICAL, "metadata: 'clinical:subtype' is given more than once"),
@@ -343,3 +344,10 @@ def test_metadata_that_do_not_match_are_refused(given, text, message):
     Path("facts.npy").write_bytes(b"x")
     with pytest.raises((FileFormatError, FileNotFoundError, ValueError), match=message):
         facts(given)
+
+
+def test_ids_of_metadata_may_be_matched_loosely():
+    Path("clinical.csv").write_text("patient,a\nA2-1,2\nA1-1,1\nA4-1,4\nA3-1,3\n")
+    found = facts("clinical.csv", match_ids="loose")
+    assert found.metadata["a"].tolist() == [1, 2, 3, 4]
+    assert found.metadata.index.tolist() == ["A1", "A2", "A3", "A4"]

@@ -288,6 +288,15 @@ def test_names_cannot_harm(tumours, parse):
     assert all("<" not in script for script in json_parts)
 
 
+def test_large_pictures_are_whole(tumours, model, parse):
+    noise = np.random.default_rng(0).integers(0, 255, size=(60, 120, 110, 3))
+    found = describe(tumours, model, pictures=noise, p_values=False)
+    page = parse(render_description(found, tumours))
+    pictures = [own["src"] for own in page.tags("img") if own["alt"].startswith("Sample patient-")]
+    assert len(pictures) == 30
+    assert all(pixels(address).shape == (120, 110, 3) for address in pictures)
+
+
 def test_many_clusters_columns_and_features_stay_small(parse):
     rng = np.random.default_rng(0)
     n, k = 3000, 100
@@ -304,7 +313,7 @@ def test_many_clusters_columns_and_features_stay_small(parse):
     heat = [figure for figure in page.figures() if "spans" in figure]
     assert len(heat[0]["rows"]) == 40
     assert len(heat[1]["rows"]) <= 40  # clusters share markers
-    assert "60 smaller clusters are left out" in page.text
+    assert "60 other clusters have no room" in page.text
     assert len(page.table("Markers")) - 1 == len(found.markers) == 2000
 
 

@@ -17,6 +17,7 @@ import pandas
 from manyview._utils.formats import LABEL_FILES, extension_of, name_without_extension
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, Part, reading, some, text_array_of_blocks, without_gaps
+from manyview.io._join import offer_loose
 from manyview.io._lines import open_text
 from manyview.io._variables import whole_numbers
 
@@ -169,7 +170,7 @@ def _rows(part: Part, ids: np.ndarray | None, n_samples: int, by_position: bool)
         raise FileFormatError(
             f"{part.source}: its ids and those of the views have nothing in common. Ids here: "
             f"{some(part.ids.tolist())}; there: {some(ids.tolist())}. If another column holds the ids, "
-            f"name it after an @: {another}."
+            f"name it after an @: {another}.{offer_loose(ids.tolist(), part.ids.tolist())}"
         )
     return found
 

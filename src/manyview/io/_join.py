@@ -151,7 +151,7 @@ def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: di
             " Pass join='inner' to keep the samples that are in all files, or join='outer' to keep all, some without "
             "all views."
         )
-        raise FileFormatError(f"{part.source}: {'; '.join(differences)}.{_offer(expected, found) or keep}")
+        raise FileFormatError(f"{part.source}: {'; '.join(differences)}.{offer_loose(expected, found) or keep}")
 
 
 def loosen(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
@@ -182,7 +182,7 @@ def loosen(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
     return loose, written
 
 
-def _offer(one: Iterable[str], other: Iterable[str]) -> str:
+def offer_loose(one: Iterable[str], other: Iterable[str]) -> str:
     """Return a hint that more ids match loosely, with an example; empty if none do."""
     first, second = ({loosened(id_): id_ for id_ in ids} for ids in (one, other))
     pairs = [(first[key], second[key]) for key in first if key in second and first[key] != second[key]]
@@ -195,7 +195,7 @@ def _offer(one: Iterable[str], other: Iterable[str]) -> str:
 
 
 def _offer_any(parts: Sequence[Part]) -> str:
-    offers = (_offer(parts[0].ids.tolist(), part.ids.tolist()) for part in parts[1:])  # type: ignore[union-attr]
+    offers = (offer_loose(parts[0].ids.tolist(), part.ids.tolist()) for part in parts[1:])  # type: ignore[union-attr]
     return next((offer for offer in offers if offer), "")
 
 

@@ -62,6 +62,7 @@ def describe_clusters(
     shown = np.searchsorted(description.rows, rows)
     description = description if sample_names else description.without_sample_names()
     feature = _feature_names(views)
+    notes = [shortened(note, 1000) for note in description.notes]
     maps = _heat_maps(description, views, shown)
     confidence = description.confidence
     order = sample_order(description.labels[shown], None if confidence is None else confidence[shown], maps)
@@ -82,7 +83,8 @@ def describe_clusters(
         "has_pictures": bool(description.pictures),
         "metadata": metadata,
         "survival": _survival(description),
-        "notes": [shortened(note, 1000) for note in description.notes],
+        "why_no_p": next((note for note in notes if note.startswith("No p values")), None),
+        "notes": [note for note in notes if not note.startswith("No p values")],
     }
 
 
