@@ -184,8 +184,9 @@ def test_backed_files_are_loaded(tmp_path, x):
     assert sp.issparse(found) == sp.issparse(x)
 
 
-def test_neither_is_ever_imported():
-    code = "".join(path.read_text(encoding="utf-8") for path in Path(manyview.__file__).parent.rglob("*.py"))
+def test_neither_is_imported_to_read_them():
+    paths = [path for path in Path(manyview.__file__).parent.rglob("*.py") if path.name != "annotated.py"]
+    code = "".join(path.read_text(encoding="utf-8") for path in paths)  # only writing them needs the packages
     assert not re.search(r"(import|require\()\W*(anndata|mudata)", code)
 
 
@@ -214,3 +215,89 @@ def test_features_are_found_by_their_names(container):
     np.testing.assert_array_equal(model.predict(turned), model.labels_)
     with pytest.raises(ViewsError, match=r"views\['rna'\]: its features .* lacks 'ENSG0', 'ENSG1'"):
         model.predict(held(rna[:, 2:].copy(), protein))
+
+
+@pytest.fixture
+def described():
+    """Views with gaps, ids, feature names and metadata, a fitted estimator, and what it found."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 20)
+    arrays = [np.eye(3)[truth] * 8 + rng.normal(size=(60, 3)), np.eye(3)[truth][:, :2] * 8 + rng.normal(size=(60, 2))]
+    present = np.ones((60, 2), dtype=bool)
+    present[[3, 30], 1] = False
+    metadata = pd.DataFrame({"age": [None, *range(59)], "site": [None, *(f"s{i % 3}" for i in range(59))]})
+    views = Views(
+        arrays,
+        ("rna", "protein"),
+        sample_ids=[f"c{i}" for i in range(60)],
+        present=present,
+        feature_names=[["TP53", "MYC", "HER2"], ["HER2", "ER"]],
+        metadata=metadata.astype({"age": "Int64"}),
+    )
+    model = GraphEnsemble(3, n_members=8, random_state=0).fit(views)
+    return views, model, manyview.describe(views, model, rename={1: "second"}, p_values=False)
+
+
+@needs_omics
+def test_clusters_go_to_anndata_and_back_from_disk(described, tmp_path):
+    import anndata
+
+    views, model, description = described
+    data = manyview.to_anndata(views, model, description)
+    data.write_h5ad(tmp_path / "found.h5ad")
+    for found in (data, anndata.read_h5ad(tmp_path / "found.h5ad")):
+        assert found.shape == (60, 5)
+        assert found.var_names.tolist() == ["rna:TP53", "rna:MYC", "rna:HER2", "protein:HER2", "protein:ER"]
+        assert found.obs_names[7] == "c7"
+        assert found.obs["cluster"].cat.categories.tolist() == ["cluster 0", "second", "cluster 2"]
+        assert found.obs["cluster"].cat.codes.tolist() == model.labels_.tolist()
+        np.testing.assert_allclose(found.obs["confidence"], model.confidence_)
+        np.testing.assert_allclose(found.obsm["X_manyview"], model.embedding_)
+        assert found.obs["age"].isna().tolist() == [True] + [False] * 59
+        assert found.obs["site"].isna().tolist() == [True] + [False] * 59
+        assert found.obs["site"].tolist()[1:3] == ["s0", "s1"]
+        assert found.obs["has protein"].sum() == 58
+        assert np.isnan(found.X[3, 3:]).all()
+        assert found.uns["markers"]["feature"].tolist() == description.markers["feature"].tolist()
+
+
+@needs_omics
+def test_clusters_go_to_mudata_and_views_come_back(described, tmp_path):
+    import mudata
+
+    views, model, description = described
+    data = manyview.to_mudata(views, model, description)
+    data.write(tmp_path / "found.h5mu")
+    found = mudata.read(tmp_path / "found.h5mu")
+    assert found["protein"].shape == (58, 2)
+    codes = dict(zip(found.obs_names, found.obs["cluster"].cat.codes, strict=True))
+    assert [codes[f"c{i}"] for i in range(60)] == model.labels_.tolist()
+    back = check_views(found)
+    order = [back.sample_ids.tolist().index(id_) for id_ in views.sample_ids]
+    for v in range(2):
+        has = views.present[:, v]
+        np.testing.assert_array_equal(back.arrays[v][order][has], views.arrays[v][has])
+    embedding = pd.DataFrame(found.obsm["X_manyview"], index=found.obs_names).loc[views.sample_ids]
+    np.testing.assert_allclose(embedding, model.embedding_)
+
+
+@needs_omics
+def test_sparse_views_and_labels_from_elsewhere_go_to_anndata(described):
+    views = Views([sp.csr_array(np.eye(4)), np.arange(8.0).reshape(4, 2)])
+    data = manyview.to_anndata(views, ["a", "b", None, "a"])
+    assert sp.issparse(data.X)
+    assert data.obs["cluster"].cat.codes.tolist() == [0, 1, -1, 0]
+    assert data.var_names.tolist()[-1] == "view1_1"
+    with pytest.raises(ViewsError, match=r"labels: expected one per sample \(4\), got 2"):
+        manyview.to_anndata(views, [0, 1])
+    with pytest.raises(ViewsError, match="a different id for each sample"):
+        manyview.to_anndata(Views([np.eye(2)], sample_ids=["a", "a"]), [0, 1])
+    with pytest.raises(ViewsError, match="expected that of these views, which have 4 samples"):
+        manyview.to_anndata(views, [0, 1, 0, 1], described[2])
+
+
+@pytest.mark.skipif(INSTALLED, reason="anndata is installed")
+@pytest.mark.parametrize("write", ["to_anndata", "to_mudata"])
+def test_what_to_install_is_said(write):
+    with pytest.raises(manyview.exceptions.MissingDependencyError, match=r"manyview\[omics\]"):
+        getattr(manyview, write)([np.eye(3), np.eye(3)], [0, 1, 1])

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from manyview.description import Description
     from manyview.views import Views
 
-FORMAT = "manyview description 1"
-"""Format of ``description.json``; the number changes with the meaning of the keys."""
 NAMES = {"description": "description.json", "markers": "markers.csv", "report": "report.html"}
 
 
@@ -54,6 +52,7 @@ def describe(
     markers have p values if manyview can learn the clusters again, which takes the folder of an earlier run.
     """
     from manyview.cli._progress import fit_progress
+    from manyview.report.documents import describe_description
 
     contents.check(has_labels=bool(source.labels))
     check_folder(out, list(NAMES.values()))
@@ -75,7 +74,8 @@ def describe(
         "reading": source.reading | contents.reading,
         "command": shlex.join(["manyview", "describe", *words]),
     }
-    document = _document(clusters, model, views, description, warnings=warned, jobs=jobs, **facts)
+    method = None if model is None else type(model).__name__
+    document = describe_description(description, views, clusters, method=method, warnings=warned, jobs=jobs, **facts)
     page = None
     if report:
         from manyview.report.description import render_description
@@ -134,15 +134,18 @@ def _clusters(labels: str, earlier: Json | None, views: Views, source: Source) -
     import numpy as np
 
     from manyview.io._read import read_labels
+    from manyview.views.fingerprint import fingerprint
 
     options = {name: source.options[name] for name in ("id_column", "match_ids") if name in source.options}
     if earlier is None:
         return read_labels(labels, views, header=source.header, **options), None
-    data, known, is_same = earlier["data"], views, fingerprint_of(views) == earlier["data"]["sha256_views"]
-    if not data["has_ids"]:
-        if views.n_samples != data["n_samples"] or (views.sample_ids is not None and not is_same):
+    data, known = earlier["data"], views
+    is_same = fingerprint(views) == data["sha256_views"]
+    if not data["has_ids"] or views.sample_ids is None:
+        if not is_same:
+            whose = "the files" if data["has_ids"] else "its labels"
             raise FileFormatError(
-                f"{labels}: its labels have no sample ids, and the files do not hold the data that were clustered "
+                f"{labels}: {whose} have no sample ids, and the files do not hold the data that were clustered "
                 f"({data['n_samples']:,} samples, other values or another order), so that rows cannot be matched."
             )
         known = replace(views, sample_ids=None)
@@ -153,10 +156,14 @@ def _clusters(labels: str, earlier: Json | None, views: Views, source: Source) -
     )
     if not same_views:
         clustered = ", ".join(f"{view['name']} ({view['n_features']:,})" for view in data["views"])
-        say(f"warning: these are not the views that were clustered, {clustered}; so there are no p values.")
+        warnings.warn(
+            f"these are not the views that were clustered, {clustered}; so there are no p values.", stacklevel=2
+        )
         return found, None
     if not is_same:
-        say("warning: values or order of the samples differ from those that were clustered; matched by id.")
+        warnings.warn(
+            "values or order of the samples differ from those that were clustered; matched by id.", stacklevel=2
+        )
     model = _estimator(earlier, views)
     model.labels_ = found
     if earlier["confidence"] is not None:
@@ -192,33 +199,3 @@ def _estimator(earlier: Json, views: Views) -> Any:
     model = make(**earlier["parameters"])
     model.view_names_ = views.names
     return model
-
-
-def fingerprint_of(views: Views) -> str:
-    """Return the checksum of the values as they are clustered, which ``result.json`` has."""
-    from manyview.views.fingerprint import fingerprint
-
-    return fingerprint(views)
-
-
-def _document(labels: str, model: Any, views: Views, description: Description, **facts: Any) -> Json:
-    """Return the content of description.json, without the paths of the files."""
-    from datetime import UTC, datetime
-
-    from manyview._utils.environment import cores, describe_environment
-    from manyview.report.documents import describe_data
-
-    return {
-        "format": FORMAT,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": facts["command"],
-        "data": describe_data(views, facts["files"], facts["reading"]),
-        "labels": {
-            "source": labels,
-            "method": None if model is None else type(model).__name__,
-            "n_labelled": len(description.rows),
-        },
-        "description": description.to_dict(),
-        "environment": describe_environment(facts["jobs"] or cores()),
-        "warnings": facts["warnings"],
-    }

@@ -122,6 +122,50 @@ def describe_result(
     }
 
 
+DESCRIPTION_FORMAT = "manyview description 1"
+"""Format of ``description.json``; the number changes with the meaning of the keys."""
+
+
+def describe_description(
+    description: Description,
+    views: Views,
+    source: str,
+    *,
+    method: str | None = None,
+    files: Iterable[object] = (),
+    reading: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    jobs: int | None = None,
+    warnings: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return what is in clusters from anywhere as plain values; the content of ``description.json``.
+
+    Parameters
+    ----------
+    description : Description
+    views : Views
+        What was described.
+    source : str
+        Where the labels are from, as the user named it.
+    method : str, optional
+        The estimator that was learned again for p values.
+    files, reading, command, warnings
+        As for :func:`describe_result`.
+    jobs : int, optional
+        Number of threads.
+    """
+    return {
+        "format": DESCRIPTION_FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "data": describe_data(views, files, reading),
+        "labels": {"source": source, "method": method, "n_labelled": len(description.rows)},
+        "description": description.to_dict(),
+        "environment": describe_environment(jobs or cores()),
+        "warnings": list(warnings),
+    }
+
+
 def _scores(views: Views, clusters: np.ndarray) -> dict[str, float] | None:
     """Compare clusters with known classes, over the samples that have a class."""
     classes = class_codes(views)
