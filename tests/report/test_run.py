@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from manyview import GraphEnsemble
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, make_multiview
+from manyview.report._figure import picture_address
 from manyview.report.run import convergence_lines, render, summarise, write_report
 from manyview.views import Views
 
@@ -251,6 +252,14 @@ def test_audits_warnings_and_suggestions_are_shown(models, blobs, described, par
         assert words in page.text
     assert page.text.index("Candidates, best first") < page.text.index("0.286 (0.286)")
     assert page.text.index("Scores") < page.text.index("Does the answer hold?") < page.text.index("In Python")
+
+
+def test_pictures_of_any_size_are_whole(summary, parse):
+    noise = np.random.default_rng(0).random((250, 250)).tolist()
+    page = parse(render(summary | {"graphs": [graph | {"image": noise} for graph in summary["graphs"]]}))
+    addresses = {found["src"] for found in page.tags("img")}
+    assert addresses == {picture_address(noise)}
+    assert len(addresses.pop()) > 20_000
 
 
 def test_families_of_graphs_that_were_tried_are_listed(summary, models, parse):

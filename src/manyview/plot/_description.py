@@ -87,8 +87,8 @@ def markers(
     ax.tick_params(length=0)
     if samples is not None:
         ax.vlines(ends[1:-1], -0.5, len(rows) - 0.5, colors="black", linewidth=0.8)
-    what = "means of the strongest markers" if samples is None else "the strongest markers, sample by sample"
-    ax.set_title(what + (f" of {view}" if view is not None else ""))
+    which = "strongest markers" + (f" of {view}" if view is not None else "")
+    ax.set_title(f"means of the {which}" if samples is None else f"the {which}, sample by sample")
     ax.figure.colorbar(image, ax=ax, label="standard deviations from the mean of all samples")
     return ax
 
