@@ -122,7 +122,8 @@ def test_other_wrong_parameters(blobs):
         LMVSC(3, max_iter=1, ridge=0.01).fit(blobs)
 
 
-def test_centres_come_from_a_part_of_many_samples():
+def test_centres_come_from_a_part_of_many_samples(monkeypatch):
+    monkeypatch.setattr("manyview.cluster._anchors._ALL_ROWS", 200)
     points = np.random.default_rng(0).normal(size=(1000, 2))
     part, whole = (kmeans_centres(points, m, np.random.RandomState(0), max_iter=300) for m in (4, 40))
     assert part.shape == (4, 2)

@@ -14,6 +14,7 @@ from manyview.datasets import dataset_info, fetch_dataset, make_multiview
 from manyview.exceptions import ReducedNeighborsWarning
 from manyview.graphs import component_labels, select_vda
 from manyview.metrics import accuracy, clustering_scores
+from manyview.solvers.published import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore::manyview.exceptions.OrderDependenceWarning")
 
@@ -204,3 +205,31 @@ def test_presets_reach_what_they_say_in_file_order_only(data_file, name):
     assert scores["acc"] == pytest.approx(info.tbgl_preset.paper_acc, abs=0.015)
     shuffled = views.shuffled(0)
     assert accuracy(shuffled.labels, model.fit(shuffled).labels_) < 0.7
+
+
+def test_the_papers_variant_converges_and_explicit_arguments_win(blobs):
+    model = TBGL(3, variant="paper", random_state=0).fit(blobs)
+    assert model.n_iter_ < 300
+    assert max(model.history_["noise_residual"][-1], model.history_["tensor_residual"][-1]) < 1e-4
+    assert not model.history_["even_residual"].any()  # there is no third copy
+    assert set(model.history_["connectivity_weight"]) == {10.0}
+    settings, max_iter, tol = TBGL(3, variant="paper")._settings()
+    assert (settings.tensor_axis, settings.norm_scale, settings.initial_penalty) == ("anchors", "paper", 1e-5)
+    assert (settings.has_even_copy, max_iter, tol) == (False, 300, 1e-4)
+    given = TBGL(3, variant="paper", tensor_axis="samples", sparsity_weight=1e-3, initial_penalty=1e-3, max_iter=7)
+    settings, max_iter, tol = given._settings()
+    assert (settings.tensor_axis, settings.norm_scale, settings.initial_penalty) == ("samples", "paper", 1e-3)
+    assert (settings.has_even_copy, max_iter, tol) == (True, 7, 1e-4)
+
+
+def test_the_default_is_the_program():
+    settings, max_iter, tol = TBGL(3)._settings()
+    assert settings == Settings(3)
+    assert (max_iter, tol) == (52, 0.0)
+    assert TBGL(3, tol=0)._settings()[2] == 0  # 0 is a value, not "none given"
+
+
+def test_tol_waits_for_the_third_copy(blobs):
+    history = TBGL(3, max_iter=300, tol=1e-3).fit(blobs).history_
+    largest = np.max([history[f"{name}_residual"] for name in ("noise", "tensor", "even")], axis=0)
+    assert largest[-1] < 1e-3 <= largest[:-1].min()

@@ -18,8 +18,9 @@ from manyview.graphs import ANCHOR_SELECTORS
 from manyview.graphs.anchors import select_spread
 from manyview.views import Array, Views
 
-# Centres are found from this many samples each, drawn at random, if there are more: they need to cover the data, and
-# the cost then does not grow with the number of samples.
+# Centres are found from all samples up to this many, or up to so many for each centre; of more, so many are drawn at
+# random: centres need to cover the data, and the cost then does not grow with the number of samples.
+_ALL_ROWS = 10_000
 _ROWS_PER_CENTRE = 50
 
 
@@ -99,8 +100,9 @@ def kmeans_centres(
     from sklearn.cluster import KMeans  # a quarter of a second that most commands do not need
 
     n = table.shape[0]
-    if n > _ROWS_PER_CENTRE * n_centres:
-        table = table[np.sort(rng.choice(n, _ROWS_PER_CENTRE * n_centres, replace=False))]
+    most = max(_ALL_ROWS, _ROWS_PER_CENTRE * n_centres)
+    if n > most:
+        table = table[np.sort(rng.choice(n, most, replace=False))]
     init: str | np.ndarray = seeds
     if seeds == "spread":
         first = table[select_spread([table], n_centres, np.random.default_rng(rng.randint(2**31)))]

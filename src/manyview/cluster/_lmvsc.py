@@ -91,9 +91,10 @@ class LMVSC(MultiViewClusterer):
     Notes
     -----
     Time O(n·m·(d + s²)) per view, for m anchors of which s have a positive coefficient, and O(n·(V·m)²) for the
-    embedding; memory O(n·V·m). With more than 50 samples per anchor, the anchors are found from a random part of the
-    samples of that size. As in the authors' program, k-means starts from samples drawn at random. The seeds matter:
-    those of k-means++ make anchors of outliers, and with many anchors results on MSRC-v5 are then unlike the program's.
+    embedding; memory O(n·V·m). Anchors are found from all samples up to 10,000, or 50 per anchor if that is more; of
+    more samples, as many are drawn at random. As in the authors' program, k-means starts from samples drawn at random.
+    The seeds matter: those of k-means++ make anchors of outliers, and with many anchors results on MSRC-v5 are then
+    unlike the program's.
 
     The authors' program does not scale the views and runs an interior-point solver for every sample. Here, the
     quadratic programmes are solved by an active-set method, exactly but for rounding and ``tol``.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview.cluster._base import Facts, MultiViewClusterer, kmeans_labels, limit_neighbors, one_of
@@ -15,6 +16,8 @@ from manyview.graphs.scaling import scale_unit_rows
 from manyview.solvers import smsc
 from manyview.solvers._weights import shares
 from manyview.views import Views
+
+_STARTS = ("kmeans", "svd")
 
 
 class SMSC(MultiViewClusterer):
@@ -40,10 +43,11 @@ class SMSC(MultiViewClusterer):
         Passes at most.
     tol : float, default=1e-8
         Stop when the objective changes by less, relatively.
-    initialization : {"kmeans", "svd"}, default="kmeans"
-        Where to start: from the clusters that k-means finds in the spectral embedding of the mean graph, or from the
-        eigenvectors of each view, as the authors do. The signs of eigenvectors are arbitrary, and "svd" depends on
-        them; the largest entry of each is made positive, so that it is at least always the same start.
+    initialization : {"best", "kmeans", "svd"}, default="best"
+        Where to start: from the clusters that k-means finds in the spectral embedding of the mean graph ("kmeans"), or
+        from the eigenvectors of each view, as the authors do ("svd"). "best" does both and keeps the result with the
+        lower objective. The signs of eigenvectors are arbitrary, and "svd" depends on them; the largest entry of each
+        is made positive, so that it is at least always the same start.
     %(n_init)s
     %(view_sizes)s
     random_state : int, RandomState or None, default=None
@@ -102,7 +106,7 @@ class SMSC(MultiViewClusterer):
     min_views: ClassVar[int] = 1
     _sample_axes: ClassVar[dict[str, tuple[int, ...]]] = {"embedding_": (0,)}
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"initialization": [one_of("kmeans", "svd")]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"initialization": [one_of("best", *_STARTS)]}
 
     def __init__(
         self,
@@ -112,7 +116,7 @@ class SMSC(MultiViewClusterer):
         scaling: str = "row-standardized",
         max_iter: int = 200,
         tol: float = 1e-8,
-        initialization: str = "kmeans",
+        initialization: str = "best",
         n_init: int = 10,
         view_sizes: int | Sequence[int] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -133,18 +137,20 @@ class SMSC(MultiViewClusterer):
         k = limit_neighbors(self.n_neighbors, views.n_samples - 1, "other samples")
         graphs = [neighbor_graph(SCALERS[self.scaling](view), k) for view in views.arrays]
         similarities = [symmetrize(normalize_graph(graph)) for graph in graphs]
-        if self.initialization == "svd":
-            frames = smsc.frames_of_spectra(similarities, self.n_clusters)
-        else:
-            points = scale_unit_rows(smsc.common_eigenvectors(similarities, self.n_clusters))
-            first = kmeans_labels(points, self.n_clusters, self.random_state, self.n_init)
-            frames = smsc.frames_of_labels(similarities, first, self.n_clusters)
-        found = smsc.run(
-            similarities,
-            frames,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            on_pass=self._on_pass(),
+        starts = _STARTS if self.initialization == "best" else (self.initialization,)
+        # Fewer lost clusters come first: an objective for fewer than n_clusters does not compare.
+        found = min(
+            (
+                smsc.run(
+                    similarities,
+                    self._frames(start, similarities),
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    on_pass=self._on_pass(),
+                )
+                for start in starts
+            ),
+            key=lambda each: (each.n_filled, each.objective[-1]),
         )
         if found.n_filled:
             warn_user(
@@ -158,3 +164,10 @@ class SMSC(MultiViewClusterer):
         self.view_weights_ = shares(found.weights)
         self.n_iter_ = len(found.objective)
         self.history_ = {"objective": found.objective, "residuals": found.residuals}
+
+    def _frames(self, start: str, similarities: Sequence[sp.csr_array]) -> list[np.ndarray]:
+        if start == "svd":
+            return smsc.frames_of_spectra(similarities, self.n_clusters)
+        points = scale_unit_rows(smsc.common_eigenvectors(similarities, self.n_clusters))
+        first = kmeans_labels(points, self.n_clusters, self.random_state, self.n_init)
+        return smsc.frames_of_labels(similarities, first, self.n_clusters)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from numbers import Real
+from functools import partial
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,8 @@ from manyview.views import Views
 
 # Arrays of the size of the graph tensor that are alive at the peak: eight variables and three temporaries.
 _TENSORS = 11
+# When each variant stops; the paper only says "until convergence".
+_STOP = {"program": {"max_iter": 52, "tol": 0.0}, "paper": {"max_iter": 300, "tol": 1e-4}}
 
 
 class TBGL(MultiViewClusterer):
@@ -47,26 +50,38 @@ class TBGL(MultiViewClusterer):
         in proportion to its size.
     noise_weight : float, default=0.025
         Penalty weight of deviations from an input graph (the paper's α).
-    sparsity_weight : float, default=1e-4
-        Penalty weight of uneven use of anchors. Not in the paper, but in its authors' program; 0 is the paper's
-        objective.
+    variant : {"program", "paper"}, default="program"
+        What to run where the authors' program and the paper's algorithm 1 differ. "program" transforms along the
+        samples, adds a term for even use of the anchors, changes β in every pass, and stops after 52 passes, far from
+        convergence; "paper" transforms along the anchors, has the printed terms, order and start only, keeps β, and
+        stops when the residuals are small. Arguments below that are given win over the variant.
+    sparsity_weight : float, optional
+        Penalty weight of uneven use of anchors, a term that is not in the paper. By default 1e-4 ("program") or 0
+        ("paper", without the third copy of the graphs that the term needs).
     connectivity_weight : float, default=10.0
-        Initial penalty weight on the number of components (β). It is halved in every pass, as in the program.
-    tensor_axis : {"samples", "anchors", "views"}, default="samples"
-        Axis of the Fourier transform. "samples" is the authors' program, "anchors" the paper's text; both depend on
-        the order of the samples, as anchors are kept in that order. "views" does not, but depends on the order of the
+        Initial penalty weight on the number of components (β, for which the paper states no value). "program" halves
+        it in every pass, "paper" keeps it.
+    tensor_axis : {"samples", "anchors", "views"}, optional
+        Axis of the Fourier transform. By default "samples" ("program") or "anchors" ("paper"); both depend on the
+        order of the samples, as anchors are kept in that order. "views" does not, but depends on the order of the
         views if there are more than three.
-    norm_scale : {"code", "paper"}, default="code"
-        Whether the quasi-norm is divided by the length of that axis (as programmed) or not (as printed).
+    norm_scale : {"code", "paper"}, optional
+        Whether the quasi-norm is divided by the length of that axis ("code", as programmed) or not ("paper", as
+        printed). By default that of the variant.
+    initial_penalty : float, optional
+        Penalties μ and ρ at the start. By default 1e-4 ("program") or 1e-5 ("paper").
+    penalty_growth : float, default=1.1
+        By what the penalties are multiplied after every pass (η).
     anchors : {"vda", "das", "kmeans", "random"} or array-like of int, default="vda"
         How anchors are selected, or the indices of the samples to use, which makes ``n_anchors`` irrelevant.
     scaling : %(scalings)s
         How each view is scaled. The default, "max", divides it by its largest value, as the authors do.
-    max_iter : int, default=52
-        Passes of the solver. The program makes 52 and has then not converged; on MSRC-v5 in file order a pass more or
-        less moves ACC between 0.78 and 0.995.
-    tol : float, default=0.0
-        Stop earlier, when all residuals are below it. 0 runs all passes.
+    max_iter : int, optional
+        Passes of the solver, at most. By default 52 ("program", which has then not converged: on MSRC-v5 in file order
+        a pass more or less moves ACC between 0.78 and 0.995) or 300 ("paper").
+    tol : float, optional
+        Stop earlier, when all residuals are below it: the largest entries of B - C - E and C - J, and of C - O where
+        there is a third copy. 0 runs all passes. By default 0 ("program") or 1e-4 ("paper", which states no number).
     %(view_sizes)s
     random_state : int, RandomState or None, default=None
         For "kmeans" and "random" anchors, and for the spectral cut when the graph cannot be brought to ``n_clusters``
@@ -90,7 +105,8 @@ class TBGL(MultiViewClusterer):
         The samples that serve as anchors, ascending.
     %(n_iter_)s
     history_ : dict of ndarray
-        Per pass: ``objective``, ``noise_residual``, ``tensor_residual``, ``connectivity_weight``, ``view_weights``.
+        Per pass: ``objective``, ``noise_residual``, ``tensor_residual``, ``even_residual``, ``connectivity_weight``,
+        ``view_weights``.
     %(view_names_)s
     %(n_features_in_)s
 
@@ -136,10 +152,15 @@ class TBGL(MultiViewClusterer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "p": [interval(Real, 0, 1, "right")],
         "noise_weight": [interval(Real, 0, None, "left")],
-        "sparsity_weight": [interval(Real, 0, None, "left")],
+        "variant": [one_of(*published.VARIANTS)],
+        "sparsity_weight": [interval(Real, 0, None, "left"), None],
         "connectivity_weight": [interval(Real, 0, None, "left")],
-        "tensor_axis": [one_of(*published.TENSOR_AXES)],
-        "norm_scale": [one_of("code", "paper")],
+        "tensor_axis": [one_of(*published.TENSOR_AXES), None],
+        "norm_scale": [one_of("code", "paper"), None],
+        "initial_penalty": [interval(Real, 0, None, "neither"), None],
+        "penalty_growth": [interval(Real, 1, None, "left")],
+        "max_iter": [interval(Integral, 1, None, "left"), None],
+        "tol": [interval(Real, 0, None, "left"), None],
     }
 
     def __init__(
@@ -149,14 +170,17 @@ class TBGL(MultiViewClusterer):
         n_neighbors: int = 10,
         p: float = 0.9,
         noise_weight: float = 0.025,
-        sparsity_weight: float = 1e-4,
+        variant: str = "program",
+        sparsity_weight: float | None = None,
         connectivity_weight: float = 10.0,
-        tensor_axis: str = "samples",
-        norm_scale: str = "code",
+        tensor_axis: str | None = None,
+        norm_scale: str | None = None,
+        initial_penalty: float | None = None,
+        penalty_growth: float = 1.1,
         anchors: str | Sequence[int] = "vda",
         scaling: str = "max",
-        max_iter: int = 52,
-        tol: float = 0.0,
+        max_iter: int | None = None,
+        tol: float | None = None,
         view_sizes: int | Sequence[int] | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -167,10 +191,13 @@ class TBGL(MultiViewClusterer):
         self.n_neighbors = n_neighbors
         self.p = p
         self.noise_weight = noise_weight
+        self.variant = variant
         self.sparsity_weight = sparsity_weight
         self.connectivity_weight = connectivity_weight
         self.tensor_axis = tensor_axis
         self.norm_scale = norm_scale
+        self.initial_penalty = initial_penalty
+        self.penalty_growth = penalty_growth
         self.anchors = anchors
         self.scaling = scaling
         self.max_iter = max_iter
@@ -191,25 +218,18 @@ class TBGL(MultiViewClusterer):
         scaled = [SCALERS[self.scaling](view) for view in views.arrays]
         anchors = choose_anchors(scaled, self.anchors, m, self.random_state)
         k = limit_neighbors(self.n_neighbors, len(anchors))
-        self._warn_of_order(views.n_views)
+        settings, max_iter, tol = self._settings()
+        self._warn_of_order(settings.tensor_axis, views.n_views)
 
         graphs = np.stack([bipartite_graph(view, view[anchors], k).toarray() for view in scaled])
-        settings = published.Settings(
-            n_clusters=self.n_clusters,
-            p=self.p,
-            noise_weight=self.noise_weight,
-            sparsity_weight=self.sparsity_weight,
-            tensor_axis=self.tensor_axis,
-            norm_scale=self.norm_scale,  # type: ignore[arg-type]
-        )
         state, history = published.run(
             graphs,
             settings,
             connectivity_weight=self.connectivity_weight,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            max_iter=max_iter,
+            tol=tol,
             n_threads=self.n_jobs,
-            on_pass=self._after_pass if self.verbose or has_listeners() else None,
+            on_pass=partial(self._after_pass, max_iter) if self.verbose or has_listeners() else None,
         )
         self.anchor_indices_ = anchors
         self.view_weights_ = published.view_weights(state.xi)
@@ -223,18 +243,34 @@ class TBGL(MultiViewClusterer):
             structured.graph, self.n_clusters, initial=self.consensus_graph_, random_state=self.random_state
         )
 
-    def _after_pass(self, state: published.State, history: published.History) -> None:
+    def _settings(self) -> tuple[published.Settings, int, float]:
+        """Return the constants of the solver, its passes and its tolerance: those of the variant, unless given."""
+        of_variant = published.VARIANTS[self.variant] | _STOP[self.variant]  # type: ignore[index]
+        given = {name: getattr(self, name) for name in of_variant if getattr(self, name, None) is not None}
+        chosen = of_variant | given
+        max_iter, tol = chosen.pop("max_iter"), chosen.pop("tol")
+        settings = published.Settings(
+            n_clusters=self.n_clusters,
+            variant=self.variant,  # type: ignore[arg-type]
+            p=self.p,
+            noise_weight=self.noise_weight,
+            penalty_growth=self.penalty_growth,
+            **chosen,
+        )
+        return settings, max_iter, tol
+
+    def _after_pass(self, max_iter: int, state: published.State, history: published.History) -> None:
         if self.verbose:
             _print_progress(state, history)
-        report_step(Step("TBGL", state.n_iter, self.max_iter, "passes", history.objective[-1]))
+        report_step(Step("TBGL", state.n_iter, max_iter, "passes", history.objective[-1]))
 
-    def _warn_of_order(self, n_views: int) -> None:
-        if self.tensor_axis == "views" and n_views <= 3:
+    def _warn_of_order(self, tensor_axis: str, n_views: int) -> None:
+        if tensor_axis == "views" and n_views <= 3:
             return
-        what = "views" if self.tensor_axis == "views" else "rows"
+        what = "views" if tensor_axis == "views" else "rows"
         caution = "" if what == "views" else ", and scores measured on rows sorted by class do not hold for others"
         warn_user(
-            f"TBGL(tensor_axis={self.tensor_axis!r}) takes a Fourier transform along the order of the {what}: the "
+            f"TBGL(tensor_axis={tensor_axis!r}) takes a Fourier transform along the order of the {what}: the "
             f"same {what} in another order give other clusters{caution}.",
             OrderDependenceWarning,
         )

@@ -3,8 +3,9 @@
 ``min |J|_Sp^p + α·Σ_v|E_v|₁ + β·tr(PᵀLP) + γ·Σ_v Σ_j (Σ_i|O_v,ij|)²``
 ``s.t.  B_v = C_v + E_v,  C = J,  C = O,  C_v >= 0,  C_v·1 = 1,  PᵀP = I,  ξ in the simplex,  L = Σ_v L_v/ξ_v``
 
-The term with γ is not in the paper; the authors' program adds it. γ = 0 is the paper's objective (label f): O is then
-the C of the previous pass and only damps the C-step, so that results are continuous in γ.
+The term with γ is not in the paper; the authors' program adds it. γ = 0 is the paper's objective (label f). In the
+program's variant O is then the C of the previous pass and only damps the C-step, so that results are continuous in γ;
+in the paper's there is no O, and the C-step is eq. (t9) as printed.
 
 =========  ==================  =========================================================================
 letter     shape               meaning
@@ -22,17 +23,31 @@ Y1..3      (V, n, m)           multipliers of B = C + E, C = J, C = O
 α β γ p    scalars             weights of error, connectivity, evenness; exponent of the Schatten norm
 =========  ==================  =========================================================================
 
-Faithful to the authors' program rather than to the text where they differ: everything starts at zero, the order of the
-updates is C, J, O, E, P, β, ξ, multipliers, penalties start at 1e-4, the shrinkage takes four sweeps, and it stops
-after a fixed number of passes, far from convergence. Three slips of the program are *not* repeated: the last view's O
-stands in for every view's (:attr:`Settings.last_view_slip` brings it back), a conjugate pair of slices is shrunk twice
-when the transformed axis is odd, and slices are counted in 16 bits.
+There are two variants, because program and text differ:
+
+===================  ==========================================  =============================================
+what differs         "program"                                   "paper" (algorithm 1)
+===================  ==========================================  =============================================
+order of a pass      C, J, O, E, P, β, ξ, multipliers            P, C, E, J, ξ, multipliers
+start                C, E, J, O = 0, P from B                    C = B, E = J = 0
+β                    halved or doubled by a rule                 constant (the text has no rule)
+penalties            start at 1e-4                               start at 1e-5
+transformed axis     samples, norm divided by its length         anchors, norm as printed
+shrinkage            four sweeps                                 until it converges (theorem 1)
+empty anchors        eps is added to their degrees               no weight
+===================  ==========================================  =============================================
+
+Three slips of the program are *not* repeated: the last view's O stands in for every view's
+(:attr:`Settings.last_view_slip` brings it back), a conjugate pair of slices is shrunk twice when the transformed axis
+is odd, and slices are counted in 16 bits. Misprints of the text are read as the mathematics demands: Y2 for Y1 in eq.
+(o4), H transposed in eq. (t9), and the threshold of theorem 1, n₃/ρ, in eq. (o4-1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,6 +64,30 @@ _LARGEST_MU, _LARGEST_RHO = 1e11, 1e13
 # Views whose graphs are already disconnected have h_v = 0 up to rounding; a floor keeps 1/ξ_v finite.
 _SMALLEST_H = 1e-6
 _COMPONENT_TOLERANCE = 1e-7
+_EPS = float(np.finfo(np.float64).eps)
+
+
+Variant = Literal["program", "paper"]
+
+VARIANTS: dict[Variant, dict[str, Any]] = {
+    "program": {
+        "tensor_axis": "samples",
+        "norm_scale": "code",
+        "sparsity_weight": 1e-4,
+        "initial_penalty": 1e-4,
+        "shrinkage_sweeps": 4,
+        "degree_floor": _EPS,
+    },
+    "paper": {
+        "tensor_axis": "anchors",
+        "norm_scale": "paper",
+        "sparsity_weight": 0.0,
+        "initial_penalty": 1e-5,
+        "shrinkage_sweeps": None,
+        "degree_floor": 0.0,
+    },
+}
+"""The settings in which program and text differ, beside the start and the order of the updates."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +95,26 @@ class Settings:
     """Constants of a run. The defaults are those of the authors' program on MSRC-v5."""
 
     n_clusters: int
+    variant: Variant = "program"
     p: float = 0.9
     noise_weight: float = 0.025  # α
     sparsity_weight: float = 1e-4  # γ
     tensor_axis: str = "samples"
     norm_scale: NormScale = "code"
+    initial_penalty: float = 1e-4  # μ, ρ and μ₃ at the start
     penalty_growth: float = 1.1  # η
     shrinkage_sweeps: int | None = 4
-    degree_floor: float = float(np.finfo(np.float64).eps)
+    degree_floor: float = _EPS
     """Added to the degrees of anchors, as in the program. It matters: if one view has no edges to an anchor that
-    another view uses, the factor 1/√eps draws edges to it, so that the views come to share the few anchors in use."""
+    another view uses, the factor 1/√eps draws edges to it, so that the views come to share the few anchors in use. With
+    0, for which the paper has no rule, anchors without edges have no weight."""
     last_view_slip: bool = False
     """Repeat the program's slip: the C-step of every view uses the last view's O."""
+
+    @property
+    def has_even_copy(self) -> bool:
+        """Whether there is a third copy O. The paper has none; the program keeps it even with γ = 0."""
+        return self.variant == "program" or self.sparsity_weight > 0
 
 
 @dataclass
@@ -86,9 +133,9 @@ class State:
     P_M: np.ndarray
     xi: np.ndarray
     beta: float
-    mu: float = 1e-4
-    rho: float = 1e-4
-    mu3: float = 1e-4
+    mu: float
+    rho: float
+    mu3: float  # 0 where there is no O
     n_iter: int = 0
 
 
@@ -99,6 +146,7 @@ class History:
     objective: list[float] = field(default_factory=list)
     noise_residual: list[float] = field(default_factory=list)  # max|B - C - E|
     tensor_residual: list[float] = field(default_factory=list)  # max|C - J|
+    even_residual: list[float] = field(default_factory=list)  # max|C - O|; 0 where there is no O
     connectivity_weight: list[float] = field(default_factory=list)  # β
     view_weights: list[np.ndarray] = field(default_factory=list)  # ∝ 1/ξ
 
@@ -107,9 +155,14 @@ class History:
         for entry in fields(self):
             getattr(self, entry.name).append(values[entry.name])
 
+    @property
+    def residual(self) -> float:
+        """The largest residual of the last pass."""
+        return max(self.noise_residual[-1], self.tensor_residual[-1], self.even_residual[-1])
+
 
 def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: float) -> State:
-    """Return the initial state: variables zero, equal view factors, P from the input graphs.
+    """Return the initial state: C = B, other variables zero, equal view factors, P from the input graphs.
 
     Parameters
     ----------
@@ -120,41 +173,56 @@ def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: floa
         Initial β.
     """
     zeros = lambda: np.zeros_like(graphs)  # noqa: E731
+    # Without O its place is taken by zeros that need no memory.
+    even = zeros if settings.has_even_copy else lambda: np.broadcast_to(0.0, graphs.shape)
+    penalty = settings.initial_penalty
     state = State(
         B=graphs,
-        # The program starts with C = 0 and takes P and the degrees of the first pass from B. The first C-step uses only
-        # these degrees of C, so this is equivalent.
+        # As printed. The program starts with C = 0 and takes P and the degrees of the first pass from B; its first
+        # C-step uses only these degrees of C, so this is equivalent.
         C=graphs.copy(),
         E=zeros(),
         J=zeros(),
-        O=zeros(),
+        O=even(),
         Y1=zeros(),
         Y2=zeros(),
-        Y3=zeros(),
+        Y3=even(),
         P_U=np.empty(0),
         P_M=np.empty(0),
         xi=np.full(len(graphs), 1 / len(graphs)),
         beta=float(connectivity_weight),
+        mu=penalty,
+        rho=penalty,
+        mu3=penalty if settings.has_even_copy else 0.0,
     )
     update_eigenvectors(state, settings)
     return state
 
 
 def update(state: State, settings: Settings, threads: RowThreads, history: History) -> None:
-    """Update all blocks of variables once, in the order of the authors' program."""
-    update_graphs(state, settings, threads)
-    rank_term = update_low_rank(state, settings, threads)
-    even_term = update_even(state, settings, threads)
-    noise_term = update_errors(state, settings, threads)
-    singular_values = update_eigenvectors(state, settings)
-    update_connectivity_weight(state, settings, singular_values)
+    """Update all blocks of variables once, in the order of the variant."""
+    if settings.variant == "program":
+        update_graphs(state, settings, threads)
+        rank_term = update_low_rank(state, settings, threads)
+        even_term = update_even(state, settings, threads)
+        noise_term = update_errors(state, settings, threads)
+        singular_values = update_eigenvectors(state, settings)
+        update_connectivity_weight(state, settings, singular_values)
+    else:
+        if state.n_iter:  # the P of the first pass is that of the start
+            update_eigenvectors(state, settings)
+        update_graphs(state, settings, threads)
+        noise_term = update_errors(state, settings, threads)
+        rank_term = update_low_rank(state, settings, threads)
+        even_term = update_even(state, settings, threads) if settings.has_even_copy else 0.0
     connectivity_term = update_view_factors(state, settings)
-    noise_residual, tensor_residual = update_multipliers(state, settings, threads)
+    noise_residual, tensor_residual, even_residual = update_multipliers(state, settings, threads)
     state.n_iter += 1
     history.append(
         objective=rank_term + noise_term + state.beta * connectivity_term + even_term,
         noise_residual=noise_residual,
         tensor_residual=tensor_residual,
+        even_residual=even_residual,
         connectivity_weight=state.beta,
         view_weights=view_weights(state.xi),
     )
@@ -178,11 +246,11 @@ def run(
         Row-stochastic input graphs.
     settings : Settings
     connectivity_weight : float
-        Initial β, adapted by the program's rule.
+        Initial β, adapted by the program's rule in its variant.
     max_iter : int
         Maximum number of passes. The authors' program makes 52.
     tol : float
-        Stop when both residuals are below this.
+        Stop when all residuals are below this: B - C - E, C - J and, where there is an O, C - O.
     n_threads : int, optional
         Default: all cores. The result does not depend on it.
     on_pass : callable, optional
@@ -195,7 +263,7 @@ def run(
             update(state, settings, threads, history)
             if on_pass is not None:
                 on_pass(state, history)
-            if max(history.noise_residual[-1], history.tensor_residual[-1]) < tol:
+            if history.residual < tol:
                 break
     return state, history
 
@@ -213,7 +281,8 @@ def view_weights(xi: np.ndarray) -> np.ndarray:
 
 def scale_by_degree(graph: np.ndarray, settings: Settings) -> np.ndarray:
     """Return ``D_M^-½`` of one view's graph, for its m anchors. Rows sum to 1, so D_U is the identity."""
-    return 1 / np.sqrt(graph.sum(axis=0) + settings.degree_floor)
+    degrees = graph.sum(axis=0) + settings.degree_floor
+    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
 
 
 def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None:
@@ -324,21 +393,22 @@ def update_view_factors(state: State, settings: Settings) -> float:
     return float((h**2 / state.xi).sum())
 
 
-def update_multipliers(state: State, settings: Settings, threads: RowThreads) -> tuple[float, float]:
-    """Update multipliers and penalties; returns the residuals ``max|B - C - E|`` and ``max|C - J|``."""
+def update_multipliers(state: State, settings: Settings, threads: RowThreads) -> tuple[float, float, float]:
+    """Update multipliers and penalties; returns the residuals ``max|B - C - E|``, ``max|C - J|`` and ``max|C - O|``."""
 
-    def step(rows: slice) -> tuple[float, float]:
-        noise = tensor = 0.0
+    def step(rows: slice) -> tuple[float, float, float]:
+        noise = tensor = even = 0.0
         for v in range(len(state.C)):
             part = (v, rows)
             B, C, E, J, O = state.B[part], state.C[part], state.E[part], state.J[part], state.O[part]  # noqa: E741
             noise = max(noise, kernels.step_noise_multiplier(state.Y1[part], state.mu, B, C, E))
             tensor = max(tensor, kernels.step_multiplier(state.Y2[part], state.rho, C, J))
-            kernels.step_multiplier(state.Y3[part], state.mu3, C, O)
-        return noise, tensor
+            if settings.has_even_copy:
+                even = max(even, kernels.step_multiplier(state.Y3[part], state.mu3, C, O))
+        return noise, tensor, even
 
-    residuals = np.array(threads.map(step, state.C.shape[1])).max(axis=0)
+    noise, tensor, even = np.array(threads.map(step, state.C.shape[1])).max(axis=0).tolist()
     state.mu = min(state.mu * settings.penalty_growth, _LARGEST_MU)
     state.rho = min(state.rho * settings.penalty_growth, _LARGEST_RHO)
     state.mu3 = min(state.mu3 * settings.penalty_growth, _LARGEST_MU)
-    return float(residuals[0]), float(residuals[1])
+    return noise, tensor, even
