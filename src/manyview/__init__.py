@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from manyview.compose import ViewTransformer
     from manyview.description import describe
     from manyview.exceptions import OrderDependenceWarning
-    from manyview.io import open_views, read_views
+    from manyview.io import open_views, read_views, write_labels
     from manyview.metrics import clustering_scores
     from manyview.views import Views, check_views
 
@@ -30,6 +30,7 @@ __all__ = [
     "open_views",
     "read_views",
     "suggest_n_clusters",
+    "write_labels",
 ]
 
 # Names are imported when they are first used: the command line starts at once, and numpy, scikit-learn and numba come
@@ -47,6 +48,7 @@ _HOME = {
     "open_views": "io",
     "read_views": "io",
     "suggest_n_clusters": "cluster",
+    "write_labels": "io",
 }
 _MODULES = (
     "audit",

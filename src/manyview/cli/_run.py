@@ -20,7 +20,7 @@ import typer
 from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._output import ANSWER_NAMES, Json, check_folder, write_answer
+from manyview.cli._output import ANSWER_NAMES, LABEL_SHARDS, Json, check_folder, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def run_and_write(job: Job) -> Json:
         The content of result.json, with the paths of the files.
     """
     try:
-        check_folder(job.out, list(ANSWER_NAMES.values()))
+        check_folder(job.out, [*ANSWER_NAMES.values(), LABEL_SHARDS])
         model, views, result, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
