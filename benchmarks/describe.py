@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from manyview import GraphEnsemble, Views
 from manyview._utils.machine import peak_memory, reset_peak, resident_memory
-from manyview.description._description import _honest_p
-from manyview.description.markers import feature_statistics
+from manyview.description.markers import honest_p
+from manyview.description.statistics import feature_statistics
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def rates(n_sets: int) -> None:
             model = GraphEnsemble(3, n_members=16, random_state=seed).fit(views)
             for v, array in enumerate(views.arrays):
                 naive.append(feature_statistics(array, model.labels_, 3).p < 0.05)
-                honest.append(_honest_p(views, v, model.labels_, model, seed, None)[0] < 0.05)
+                honest.append(honest_p(views, v, model.labels_, model, seed, None)[0] < 0.05)
                 knowing.append(np.broadcast_to(informative, honest[-1].shape))
         parts = [np.concatenate([each.ravel() for each in group]) for group in (naive, honest, knowing)]
         for name, rejected in zip(("naive", "honest"), parts, strict=False):

@@ -51,7 +51,7 @@ def main() -> None:
     plot.graph(model, ax=a)
     plot.view_weights(model, ax=b)
     plot.convergence(model, ax=c)
-    plot.embedding(model, ax=d)
+    plot.embedding(model, known, ax=d)
     plot.n_clusters(suggestion, ax=e)
     plot.audit(audit, ax=f)
     figure.savefig(OUTPUT / "digits.png")

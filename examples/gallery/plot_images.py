@@ -95,13 +95,13 @@ for name, third in zip(("least", "middle", "most"), thirds, strict=True):
 # ----------------------------------------------
 #
 # The graph between images and anchors has no edge from one cluster to another: its connected components *are* the
-# clusters. A view has a larger weight if the clusters cut fewer edges of its own graph. The last picture shows the
-# coordinates in which the clusters were found; pale images have a low confidence.
+# clusters. A view has a larger weight if the clusters cut fewer edges of its own graph. The last picture is a
+# map: images between two clusters resemble both, and pale ones have a low confidence.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 plot.graph(model, ax=axes[0]).set_title("learned graph")
 plot.view_weights(model, ax=axes[1]).set_title("weights of the views")
-_ = plot.embedding(model, ax=axes[2]).set_title("images (pale: less sure)")
+_ = plot.embedding(model, views, ax=axes[2]).set_title("images (pale: less sure)")
 
 # %%
 # Predict new images

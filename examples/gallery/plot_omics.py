@@ -115,7 +115,7 @@ print(f"mean confidence with all three measurements {model.confidence_[full].mea
 print(f"{model.confidence_[~full].mean():.3f}")
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
-plot.embedding(model, ax=axes[0]).set_title("patients (pale: less sure)")
+plot.embedding(model, views, ax=axes[0]).set_title("patients (pale: less sure)")
 plot.view_weights(model, ax=axes[1]).set_title("weights of the views")
 _ = plot.graph(model, ax=axes[2]).set_title("learned graph")
 

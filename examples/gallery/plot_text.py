@@ -148,7 +148,7 @@ for (row, column), count in np.ndenumerate(table):
 left.set(
     xticks=clusters, yticks=range(len(names)), yticklabels=names, xlabel="cluster", title="notes by topic and cluster"
 )
-_ = plot.embedding(model, ax=right).set_title("notes (pale: less sure)")
+_ = plot.embedding(model, views, ax=right).set_title("notes (pale: less sure)")
 
 # %%
 # Predict new notes

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from manyview.io import open_views, read_views, write_labels
     from manyview.metrics import clustering_scores
     from manyview.views import Views, check_views
+    from manyview.views.annotated import to_anndata, to_mudata
 
 __all__ = [
     "TBGL",
@@ -30,6 +31,8 @@ __all__ = [
     "open_views",
     "read_views",
     "suggest_n_clusters",
+    "to_anndata",
+    "to_mudata",
     "write_labels",
 ]
 
@@ -48,6 +51,8 @@ _HOME = {
     "open_views": "io",
     "read_views": "io",
     "suggest_n_clusters": "cluster",
+    "to_anndata": "views.annotated",
+    "to_mudata": "views.annotated",
     "write_labels": "io",
 }
 _MODULES = (

@@ -210,7 +210,7 @@ def page(monkeypatch):
     """Reports that are made up: what they were made of is in ``page.made_of``."""
     made_of = []
 
-    def summarise(model, views, result, *, audits=()):
+    def summarise(model, views, result, *, audits=(), description=None, sample_names=True):
         made_of.append((model, views, result, audits))
         return result
 

@@ -26,7 +26,7 @@ from manyview.datasets import make_multiview
 from manyview.graphs import SCALERS
 
 FEW = ("--set", "n_members=4")
-FILES = ["graph.npz", "labels.csv", "report.html", "result.json"]
+FILES = ["graph.npz", "labels.csv", "markers.csv", "report.html", "result.json"]
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +151,8 @@ def test_a_mat_file_for_people(call, folder, views):
     assert lines[1].startswith("GraphEnsemble: 3 clusters in ")
     assert "against the 3 known classes, rows as given, sorted by class:" in lines
     assert any(line.startswith("ACC ") for line in lines)
-    paths = [
-        os.path.join("manyview-output", name) for name in ("labels.csv", "graph.npz", "result.json", "report.html")
-    ]
-    assert lines[-4:] == paths
+    names = ("labels.csv", "markers.csv", "graph.npz", "result.json", "report.html")
+    assert lines[-5:] == [os.path.join("manyview-output", name) for name in names]
 
 
 def test_the_number_of_clusters_can_be_found(call, npz):
@@ -311,7 +309,7 @@ def test_what_an_earlier_run_left_goes_and_other_files_stay(call, npz, folder):
     done(call("cluster", npz, "-k", "3", *FEW, "--json"))
     (folder / "manyview-output" / "notes.txt").write_text("mine")
     assert done(call("cluster", npz, "-k", "3", "-m", "smsc", "--no-report", "--json"))["output"]["graph"] is None
-    assert sorted(os.listdir("manyview-output")) == ["labels.csv", "notes.txt", "result.json"]
+    assert sorted(os.listdir("manyview-output")) == ["labels.csv", "markers.csv", "notes.txt", "result.json"]
 
 
 def test_only_some_clusters_are_listed(call, npz):
@@ -335,7 +333,7 @@ def test_labels_are_quoted_where_need_be():
     ids = np.array(["plain", 'a "b", c', "one\ntwo", "one\rtwo", "\udcff", 7], dtype=object)
     model = SimpleNamespace(labels_=np.arange(6), confidence_=np.array([1, 0.5, 0.12344, 0.99999, 0, 1.0000001]))
     file = BytesIO()
-    write_labels(file, model, SimpleNamespace(n_samples=6, sample_ids=ids))
+    write_labels(file, model, SimpleNamespace(n_samples=6, sample_ids=ids, metadata=None))
     rows = list(csv.reader(file.getvalue().decode().splitlines(keepends=True)))
     assert rows[0] == ["sample", "cluster", "confidence"]
     assert [row[0] for row in rows[1:]] == [*ids[:4], "\\udcff", "7"]
@@ -454,7 +452,7 @@ def test_a_full_disk_leaves_everything_as_it_was(call, folder, npz, monkeypatch,
 
     monkeypatch.setattr(os, "fsync", full)
     text = refused(call, folder, npz, "-k", "3", *FEW, "--out", "a/b")
-    assert "graph.npz: cannot be written: No space left on device. Nothing was written. Make room, or choose" in text
+    assert "markers.csv: cannot be written: No space left on device. Nothing was written. Make room, or choose" in text
     assert len(calls) == 3
 
 

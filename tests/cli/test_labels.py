@@ -43,10 +43,10 @@ def cluster(call, *words):
 @pytest.mark.parametrize("join", ["exact", "inner", "outer"])
 def test_a_partial_table_changes_the_scores_only(call, valid, join):
     whole = valid("result", cluster(call, "--labels", "clinical.csv:subtype", "--no-report", "--json"))
-    clusters = Path("o/labels.csv").read_text()
+    clusters = pd.read_csv("o/labels.csv").drop(columns="subtype")
     words = ["--labels", "partial.csv:subtype", "--join", join, "--no-report", "--json"]
     found = valid("result", cluster(call, *words))
-    assert Path("o/labels.csv").read_text() == clusters
+    pd.testing.assert_frame_equal(pd.read_csv("o/labels.csv").drop(columns="subtype"), clusters)
     assert (whole["data"]["n_labelled"], found["data"]["n_labelled"]) == (60, 58)
     assert (found["data"]["n_samples"], found["data"]["n_classes"]) == (60, 3)
     own = pd.read_csv("o/labels.csv", index_col="sample")["cluster"]

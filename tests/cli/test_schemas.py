@@ -22,8 +22,8 @@ def test_what_several_schemas_describe_is_described_in_one_way():
     shared = set()
     for one, other in combinations(NAMES, 2):
         parts, others = (schemas.load_schema(name).get("$defs", {}) for name in (one, other))
-        for name in ("data", "environment", "audit"):
+        for name in ("data", "environment", "audit", "description"):
             if name in parts and name in others:
                 assert parts[name] == others[name], f"{name} of {one} and {other}"
                 shared.add(name)
-    assert shared == {"data", "environment", "audit"}
+    assert shared == {"data", "environment", "audit", "description"}

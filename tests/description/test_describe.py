@@ -11,7 +11,7 @@ from manyview import GraphEnsemble, Views
 from manyview.cluster import LMVSC, SMSC, ConcatKMeans
 from manyview.datasets import drop_views, make_multiview
 from manyview.description import describe
-from manyview.description._description import relearned
+from manyview.description.markers import relearned
 from manyview.description.samples import centre_distances, typical_samples
 from manyview.exceptions import ViewsError
 from manyview.graphs.scaling import learn_scaling
@@ -183,6 +183,17 @@ def test_names_come_from_a_file_and_mistakes_are_named(blobs, tmp_path):
     path = tmp_path / "names.csv"
     path.write_text("cluster,name\n0,Basal-like\n1,LumA-like\n")
     assert describe(blobs, labels, rename=path).names == ("Basal-like", "LumA-like")
+    for text, message in (
+        ("cluster,name\n0,a\n2,b\n", "no cluster '2'; the clusters are 0, 1"),
+        ("zero,name\n1,b\n", "no cluster 'zero'"),
+        ("0\n1\n", "one column in line 1"),
+        ("cluster,name\n", "has no names"),
+        ("0,a\n0,b\n", "names cluster '0' 2 times"),
+        ("0,view\n", "cannot be called 'view'"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ViewsError, match=message):
+            describe(blobs, labels, rename=path)
     with pytest.raises(ViewsError, match="there is no cluster '7'; the clusters are 0, 1"):
         describe(blobs, labels, rename={7: "x"})
     with pytest.raises(ViewsError, match="two clusters are called 'x'"):
@@ -190,10 +201,77 @@ def test_names_come_from_a_file_and_mistakes_are_named(blobs, tmp_path):
     with pytest.raises(ViewsError, match=r"expected one per sample \(120\), got 3"):
         describe(blobs, [0, 1, 2])
     frame = pd.DataFrame({"days": np.ones(120)})
-    with pytest.raises(ViewsError, match="no column 'dead'; its columns are days"):
+    with pytest.raises(ViewsError, match=r"no column 'dead'\. Its columns are days"):
         describe(blobs, labels, frame, survival=("days", "dead"))
     with pytest.raises(ViewsError, match="there is none"):
         describe(blobs, labels, survival="days,dead")
+
+
+def test_texts_and_pictures_stand_beside_typical_samples(blobs, tmp_path):
+    labels = np.where(np.arange(120) < 60, 0.0, 1.0)
+    labels[:10] = np.nan
+    for i in range(120):
+        (tmp_path / f"{i}.png").write_bytes(b"")
+    paths = [None if i % 7 == 0 else str(tmp_path / f"{i}.png") for i in range(120)]
+    frame = pd.DataFrame({"file": paths, "said": [f"text {i}" for i in range(120)], "age": np.arange(120.0)})
+    found = describe(blobs, labels, frame, pictures="file", texts="said")
+    assert found.rows.tolist() == list(range(10, 120))
+    assert found.labels.tolist() == [0] * 50 + [1] * 60
+    assert found.typical["sample"].tolist() == [f"s{row}" for row in found.typical["row"]]
+    assert found.typical["text"].tolist() == [f"text {row}" for row in found.typical["row"]]
+    assert found.pictures == {row: paths[row] for row in found.typical["row"] if row % 7}
+    assert found.metadata["column"].tolist() == ["age"]
+    plain = found.without_sample_names()
+    assert plain.typical["sample"].tolist() == plain.typical["row"].tolist()
+    assert plain.pictures == {}
+    assert not any(name in repr(plain) + plain._repr_html_() + json.dumps(plain.to_dict()) for name in ("text 1", "s1"))
+
+
+def test_pictures_may_be_arrays(blobs):
+    images = np.arange(120 * 4 * 5, dtype=np.uint8).reshape(120, 4, 5)
+    found = describe(blobs, np.arange(120) % 2, pictures=images, texts=["a"] * 119 + [None])
+    assert set(found.pictures) == set(found.typical["row"])
+    for row, image in found.pictures.items():
+        np.testing.assert_array_equal(image, images[row])
+    assert set(found.typical["text"]) <= {"a", None}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"texts": "comment"}, "texts: column 'comment' is looked for in the metadata; there is none"),
+        ({"texts": ["a"]}, r"texts: expected one per sample \(120\), got 1"),
+        ({"pictures": np.zeros((120, 8))}, r"pictures: expected numbers of shape .* got float64 of shape \(120, 8\)"),
+        ({"pictures": np.zeros((3, 8, 8))}, r"pictures: expected one per sample \(120\), got 3"),
+        ({"pictures": ["none.png"] * 120}, "pictures: there is no file 'none.png', which row 0 names"),
+        ({"pictures": [1.0] * 120}, "pictures: expected paths of files, got 1.0 for row 0"),
+        ({"texts": "commend", "metadata": pd.DataFrame({"comment": ["a"] * 120})}, "Did you mean 'comment'"),
+        ({"metadata": pd.DataFrame(np.ones((120, 2)), columns=["a", "a"])}, "2 columns are called 'a'"),
+        ({"metadata": pd.DataFrame({"a": [1]})}, r"metadata: expected one row per sample \(120\), got 1"),
+        ({"survival": "days"}, "survival: expected two columns, TIME,EVENT, got 'days'"),
+    ],
+)
+def test_annotations_that_are_not_there_are_named(blobs, given, message):
+    with pytest.raises(ViewsError, match=message):
+        describe(blobs, np.arange(120) % 2, **given)
+
+
+def test_survival_names_the_sample_of_a_wrong_cell(blobs):
+    frame = pd.DataFrame({"days": ["12"] * 120, "dead": ["perhaps"] * 120}, index=blobs.sample_ids)
+    with pytest.raises(ViewsError, match="column 'dead' has 'perhaps' in sample 's0'"):
+        describe(blobs, np.arange(120) % 2, frame, survival="days,dead")
+
+
+def test_an_estimator_that_cannot_be_learned_again_leaves_a_note(blobs):
+    class Once(ConcatKMeans):
+        def fit(self, views, y=None):
+            if views.n_views < 3:
+                raise ValueError("three views, please")
+            return super().fit(views, y)
+
+    found = describe(blobs, Once(3, random_state=0).fit(blobs))
+    assert found.markers["p"].isna().all()
+    assert found.notes[0] == "No p values for a: learning without it failed. three views, please"
 
 
 def test_centres_are_those_of_the_other_samples():

@@ -6,8 +6,9 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from manyview.description.markers import corrected, feature_statistics, matched_clusters, strongest
+from manyview.description.markers import matched_clusters
 from manyview.description.metadata import associate, chi_square, kruskal_wallis, summary
+from manyview.description.statistics import corrected, feature_statistics, strongest
 from manyview.description.survival import kaplan_meier, logrank, read_events, read_times
 from manyview.exceptions import ViewsError
 

@@ -238,3 +238,108 @@ def test_empty_cells_of_a_label_column_among_the_views():
     Path("b.csv").write_text("id,z,label\nr,1,5\nq,2,0\ns,3,\n")
     assert read_views("a.csv").labels.tolist() == [0, None, 1]
     assert read_views(["a.csv", "b.csv"]).labels.tolist() == [0, 5, 1]
+
+
+def facts(metadata, **options):
+    return read_views(["mrna.csv", "mirna.csv"], metadata=metadata, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "expected"),
+    [
+        ("clinical.csv", CLINICAL, {"subtype": ["Basal", "LumA", "Basal", "LumA"], "stage": [1, 2, 1, 3]}),
+        ("clinical.csv:stage", CLINICAL, {"stage": [1, 2, 1, 3]}),
+        ("clinical.csv:stage, subtype@patient", CLINICAL, {"stage": [1, 2, 1, 3], "subtype": None}),
+        ("clinical.csv@code", "age,code,class\n9,A2,x\n8,A1,y\n7,A4,x\n6,A3,\n", {"age": [8, 9, 6, 7], "class": None}),
+        ("clinical.csv", "age,code,class\n9,A2,x\n8,A1,y\n7,A4,x\n6,A3,\n", {"age": [8, 9, 6, 7], "class": None}),
+        (
+            "clinical.csv",
+            "barcode,a,b\nA4,1.5,2\nA2,,3\nA9,0.5,4\n",
+            {"a": [None, None, None, 1.5], "b": [None, 3, None, 2]},
+        ),
+        ("clinical.csv:a", ",id,a\n0,A4,no\n1,A1,yes\n2,A2,no\n3,A3,no\n", {"a": ["yes", "no", "no", "no"]}),
+        ("clinical.csv:a,b", 'id,"a,b"\nA1,5\nA2,6\nA3,7\nA4,8\n', {"a,b": [5, 6, 7, 8]}),
+    ],
+)
+def test_metadata_are_matched_by_ids(given, text, expected):
+    Path("clinical.csv").write_text(text)
+    found = facts(given)
+    assert found.labels is None
+    the_views_are_as_without_labels(found)
+    assert set(found.metadata.columns) == set(expected)
+    assert found.metadata.index.tolist() == ["A1", "A2", "A3", "A4"]
+    for name, values in expected.items():
+        if values is not None:
+            assert found.metadata[name].astype(object).where(found.metadata[name].notna(), None).tolist() == values
+
+
+def test_metadata_without_rows_are_counted():
+    Path("clinical.csv").write_text("patient,stage\nA4,3\nA2,2\n")
+    found = facts("clinical.csv")
+    assert found.reading.without_metadata == 2
+    assert "2 samples have no row in the metadata" in found.reading.sentences
+    assert str(found.metadata["stage"].dtype) == "Int64"
+
+
+def test_ids_of_metadata_may_be_numbers():
+    for name in ("mrna.csv", "mirna.csv"):
+        Path(name).write_text(Path(name).read_text().replace("A", "00"))
+    Path("clinical.csv").write_text("age,patient\n8,004\n7,003\n6,002\n5,001\n")
+    assert facts("clinical.csv", id_column="patient").metadata["age"].tolist() == [5, 6, 7, 8]
+
+
+def test_metadata_by_position_where_the_views_have_no_ids():
+    for name, values in (("a.npy", np.eye(4)), ("b.npy", np.eye(4))):
+        np.save(name, values)
+    Path("clinical.csv").write_text("age,sex\n8,m\n8,f\n6,f\n5,m\n")
+    assert read_views(["a.npy", "b.npy"], metadata="clinical.csv").metadata["sex"].tolist() == ["m", "f", "f", "m"]
+    Path("clinical.csv").write_text("age,sex\n8,m\n7,f\n")
+    with pytest.raises(FileFormatError, match="2 rows, but the views have 4 samples"):
+        read_views(["a.npy", "b.npy"], metadata="clinical.csv")
+
+
+def test_labels_and_metadata_of_one_file_are_one_column():
+    found = facts("clinical.csv", labels="clinical.csv:subtype")
+    assert found.labels.tolist() == ["Basal", "LumA", "Basal", "LumA"]
+    assert list(found.metadata.columns) == ["subtype", "stage"]
+    Path("more.csv").write_text("patient,stage,site\nA1,a,x\nA2,b,x\nA3,c,x\nA4,d,x\n")
+    found = facts(["clinical.csv", "more.csv"])
+    assert list(found.metadata.columns) == ["subtype", "clinical:stage", "more:stage", "site"]
+
+
+def test_metadata_are_no_features():
+    Path("mirna.csv").write_text("patient,mir21,age\nA4,40,1\nA3,30,2\nA2,20,3\nA1,10,4\n")
+    found = facts("mirna.csv:age")
+    assert found.metadata["age"].tolist() == [4, 3, 2, 1]
+    assert found.feature_names[1] == ("mir21",)
+    inside = read_views(".", metadata="clinical.csv")
+    assert inside.names == ("mirna", "mrna")
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "message"),
+    [
+        ("clinica.csv", CLINICAL, r"no such file\. Did you mean clinical.csv"),
+        ("clinical.csv:stagge", CLINICAL, "no column 'stagge' besides the ids. Did you mean 'stage'"),
+        ("clinical.csv:stage@patent", CLINICAL, "no column 'patent', .* Did you mean 'patient'"),
+        ("clinical.csv:", CLINICAL, "metadata: expected a column after ':'"),
+        ("clinical.csv", "patient\nA1\nA2\n", "no column besides the ids|no column has the ids"),
+        ("clinical.csv", "patient,a,a\nA1,1,2\nA2,1,2\n", "2 columns are called 'a'"),
+        ("clinical.csv", "patient,a\nA1,1\nA1,2\nA2,3\n", "id 'A1' occurs 2 times in column 'patient'"),
+        ("clinical.csv", "patient,a\nB1,1\nB2,2\n", "nothing in common. Ids here: B1, B2; there: A1, A2"),
+        (
+            "clinical.csv",
+            "age,sex\n8,m\n7,f\n6,f\n5,m\n",
+            "no column has the ids of the views",
+        ),
+        ("clinical.csv", "patient,a\nA1,1\n,2\n", "column 'patient' is empty for 1 sample"),
+        ("mrna.csv", CLINICAL, "mrna.csv: is both a file of views and metadata"),
+        (["clinical.csv", "clinical.csv"], CLINICAL, "metadata: 'clinical:subtype' is given more than once"),
+        ("facts.npy", CLINICAL, "facts.npy: cannot be read by its extension"),
+    ],
+)
+def test_metadata_that_do_not_match_are_refused(given, text, message):
+    Path("clinical.csv").write_text(text)
+    Path("facts.npy").write_bytes(b"x")
+    with pytest.raises((FileFormatError, FileNotFoundError, ValueError), match=message):
+        facts(given)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from manyview import Views, describe, plot
 from manyview.exceptions import PlotError
@@ -23,6 +24,38 @@ def found():
         }
     )
     return describe(views, labels, clinical, survival="days,dead", rename={1: "middle"})
+
+
+def test_the_heat_map_of_samples_has_z_scores_by_cluster(ax):
+    rng = np.random.default_rng(0)
+    labels = np.array([0, 1, 2, None] * 15, dtype=object)  # some have none
+    numbers = np.arange(60) % 4
+    arrays = [rng.normal(size=(60, 4)) + np.array(numbers)[:, None], rng.poisson(numbers[:, None] + 1.0, size=(60, 3))]
+    views = Views([arrays[0], sp.csr_array(arrays[1])], ("rna", "counts"), feature_names=[list("abcd"), list("xyz")])
+    found = describe(views, labels)
+    plot.markers(found, n_markers=2, samples=views, ax=ax)
+    image = ax.images[0].get_array()
+    rows = [text.get_text().removesuffix(")").split(" (") for text in ax.get_yticklabels()]
+    assert image.shape == (len(rows), 45)
+    known = numbers < 3
+    for (feature, view), line in zip(rows, image, strict=True):
+        own = arrays[0][:, "abcd".index(feature)] if view == "rna" else arrays[1][:, "xyz".index(feature)]
+        scores = (own[known] - own[known].mean()) / own[known].std()
+        for cluster in range(3):
+            expected = np.sort(scores[numbers[known] == cluster])
+            np.testing.assert_allclose(np.sort(line[15 * cluster : 15 * cluster + 15]), expected)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["cluster 0", "cluster 1", "cluster 2"]
+    with pytest.raises(PlotError, match="samples: expected the views that were described"):
+        plot.markers(found, samples=views.take(np.arange(10)), ax=ax)
+
+
+def test_of_features_with_one_name_the_marker_is_drawn(ax):
+    labels = np.repeat([0, 1], 20)
+    noise = np.random.default_rng(0).normal(size=(40, 2))
+    views = Views([np.column_stack([noise[:, 0], 10 * labels + noise[:, 1]])], feature_names=[["same", "same"]])
+    plot.markers(describe(views, labels), n_markers=1, samples=views, ax=ax)
+    (line,) = ax.images[0].get_array()
+    assert line[:20].max() < 0 < line[20:].min()
 
 
 def test_the_heat_map_shows_each_marker_once(found, ax):

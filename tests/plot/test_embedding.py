@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
-from manyview import plot
+from manyview import GraphEnsemble, plot
+from manyview.datasets import make_multiview
 from manyview.exceptions import PlotError
 from manyview.plot._shared import colours
+from manyview.report.documents import describe_result
+from manyview.report.run import summarise
 
 
 def points(ax):
@@ -37,19 +39,29 @@ def test_principal_components(model, ax):
     assert ax.get_title() == "FakeModel: 60 samples"
 
 
-@pytest.mark.parametrize(("n_clusters", "taken"), [(2, "pca"), (3, "circle")])
-def test_by_default_three_or_more_clusters_are_on_a_circle(n_clusters, taken, fake_model, ax):
-    rng = np.random.default_rng(0)
-    model = fake_model(labels_=np.arange(30) % n_clusters, embedding_=rng.normal(size=(30, 4)))
+def test_the_map_is_that_of_the_report(ax):
+    views = make_multiview(150, n_clusters=4, noise=0.3, random_state=0)
+    model = GraphEnsemble(4, n_members=4, random_state=0).fit(views)
+    plot.embedding(model, views, ax=ax)
+    summary = summarise(model, views, describe_result(model, views))["map"]
+    drawn = np.column_stack([summary["x"], summary["y"]])
+    np.testing.assert_allclose(in_order(points(ax).round(4)), in_order(drawn), atol=1e-12)
+    assert len(np.unique(points(ax).round(3), axis=0)) > 140  # and not four dots
+
+
+def test_without_views_the_embedding_spreads_the_samples_of_a_cluster(model, ax):
     plot.embedding(model, ax=ax)
-    other = plot.embedding(model, projection=taken, ax=Figure().subplots())
-    np.testing.assert_array_equal(points(ax), points(other))
+    found = points(ax)
+    means = np.array([found[model.labels_ == k].mean(axis=0) for k in range(3)])
+    apart = min(np.linalg.norm(means[i] - means[j]) for i in range(3) for j in range(i))
+    wide = [np.linalg.norm(found[model.labels_ == k] - means[k], axis=1).mean() for k in range(3)]
+    assert 0.1 * apart < min(wide) < max(wide) < 0.5 * apart
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_signs_of_the_components_are_settled(seed, fake_model, ax):
     coordinates = np.random.default_rng(seed).normal(size=(30, 4))
-    plot.embedding(fake_model(labels_=np.zeros(30, dtype=int), embedding_=coordinates), ax=ax)
+    plot.embedding(fake_model(labels_=np.zeros(30, dtype=int), embedding_=coordinates), projection="pca", ax=ax)
     loadings = np.linalg.lstsq(coordinates - coordinates.mean(axis=0), points(ax))[0]
     np.testing.assert_allclose(loadings.max(axis=0), np.abs(loadings).max(axis=0))
 
@@ -109,12 +121,14 @@ def test_only_the_largest_clusters_are_named(fake_model, ax):
 def test_errors(model, fake_model, ax):
     with pytest.raises(PlotError, match=r"projection: expected two of 0 to 3, .* got \(0, 4\)"):
         plot.embedding(model, projection=(0, 4), ax=ax)
-    with pytest.raises(PlotError, match=r"projection: expected 'auto', 'pca', 'circle' or two columns .* got 'tsne'"):
+    with pytest.raises(PlotError, match=r"projection: expected 'map', 'pca', 'circle' or two columns .* got 'tsne'"):
         plot.embedding(model, projection="tsne", ax=ax)
     with pytest.raises(PlotError, match="'circle' needs three or more clusters, got 2"):
         plot.embedding(model, projection="circle", labels=np.arange(60) % 2, ax=ax)
     with pytest.raises(PlotError, match="max_points: expected at least 1, got 0"):
         plot.embedding(model, max_points=0, ax=ax)
     with pytest.raises(PlotError, match=r"embedding_ has 1 column\(s\); a figure needs two"):
-        plot.embedding(fake_model(labels_=np.zeros(5), embedding_=np.arange(5.0)[:, None]), ax=ax)
+        plot.embedding(fake_model(labels_=np.zeros(5), embedding_=np.arange(5.0)[:, None]), projection="pca", ax=ax)
+    with pytest.raises(PlotError, match="expected the 60 samples that the model was fitted on, got 6"):
+        plot.embedding(model, [np.eye(6), np.eye(6)], ax=ax)
     assert not ax.has_data()

@@ -10,9 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_digits
 
-from manyview import GraphEnsemble, Views
+from manyview import GraphEnsemble, Views, describe
 from manyview._utils.text import shortened
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, load_digits_views, make_multiview
@@ -40,8 +42,9 @@ def browser():
 
 
 def digits():
-    views = load_digits_views()
-    return views.take(np.arange(0, views.n_samples, 6)), 10
+    """Samples that have pictures."""
+    rows = np.arange(0, 1797, 6)
+    return load_digits_views().take(rows), 10, {"pictures": load_digits().images[rows]}
 
 
 def hostile():
@@ -49,20 +52,32 @@ def hostile():
     views = drop_views(make_multiview(120, n_clusters=3, random_state=0), 0.3, random_state=0)
     names = [HOSTILE, "x" * 100_000, "plain"]
     ids = [f"{HOSTILE}{row}" for row in range(120)]
-    return replace(views, names=names, sample_ids=ids, labels=np.array([HOSTILE, "two", "three"])[views.labels]), 3
+    labels = np.array([HOSTILE, "two", "three"])[views.labels]
+    features = [[f"{HOSTILE}{j}" for j in range(width)] for width in views.n_features]
+    rng = np.random.default_rng(0)
+    known = {HOSTILE: labels, "age": np.where(np.arange(120) % 5, views.labels + rng.normal(size=120), np.nan)}
+    known |= {"days": rng.exponential(10, size=120), "dead": rng.random(120) < 0.6}
+    return (
+        replace(
+            views, names=names, sample_ids=ids, labels=labels, feature_names=features, metadata=pd.DataFrame(known)
+        ),
+        3,
+        {"survival": "days,dead", "texts": [HOSTILE] * 120, "rename": {0: HOSTILE}},
+    )
 
 
 def many_clusters():
-    return make_multiview(320, n_clusters=40, noise=0.01, random_state=0), 40
+    return make_multiview(320, n_clusters=40, noise=0.01, random_state=0), 40, {}
 
 
 @pytest.fixture(scope="module", params=[digits, hostile, many_clusters], ids=lambda make: make.__name__)
 def report(request, described, tmp_path_factory):
     """The name, summary and address of a report."""
-    views, k = request.param()
+    views, k, known = request.param()
     model = GraphEnsemble(k, n_members=4, random_state=0).fit(views)
     audits = [] if k > 10 else [audit_seeds(GraphEnsemble(k, n_members=2), Views(views.arrays[:2]), n_seeds=2)]
-    summary = summarise(model, views, described(model, views), audits=audits)
+    description = describe(views, model, p_values=False, **known)
+    summary = summarise(model, views, described(model, views), audits=audits, description=description)
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(summary), encoding="utf-8")
     return request.param.__name__, summary, path.as_uri()
@@ -170,7 +185,7 @@ def test_switching_the_colouring_changes_the_colours(page, report):
         assert page.locator('.colouring button[aria-pressed="true"]').count() == 1
         seen[button.inner_text()] = fills(page)
         if button.inner_text() == "true label":
-            assert page.locator(".classes:visible").count() == 1
+            assert page.locator(".classes[data-legend]:visible").count() == 1
     assert list(seen) == ["cluster", "true label", "agreement between views", "confidence"]
     n_clusters = len(set(report[1]["map"]["cluster"]))
     assert len(set(seen["cluster"])) == min(n_clusters, 10)
@@ -200,3 +215,100 @@ def test_names_are_shown_as_they_are(page, report):
     for view in report[1]["views"]:
         assert view["name"] in table
         assert shortened(view["name"], 18) in [text.replace("\xa0", " ") for text in on_axis]
+
+
+def coloured_by(page):
+    """Wait until the map says what it is coloured by, and return it."""
+    sync_api.expect(page.locator("#coloured")).to_be_visible()
+    return page.locator("#coloured strong").inner_text()
+
+
+def test_heat_maps_of_markers_are_drawn(page, report):
+    contents = report[1]["description"]
+    switch = page.locator("#markers ~ .switched > .switch button")
+    assert switch.count() == len(contents["heat"])
+    for index, found in enumerate(contents["heat"]):
+        switch.nth(index).click()
+        shown = page.locator("figure.heat:visible")
+        assert shown.count() == 1
+        assert shown.locator(".hm image").count() == 1
+        names = [text.replace("\xa0", " ") for text in shown.locator(".ytick text").all_text_contents()]
+        assert names == [shortened(row["feature"], 20) for row in found["rows"]]
+    switch.first.click()
+
+
+def test_a_marker_that_is_chosen_colours_the_map(page, report):
+    before = fills(page)
+    page.evaluate("document.querySelectorAll('#markers ~ details').forEach((fold) => { fold.open = true; })")
+    marker = page.locator("#markers ~ * button.marker:visible").first
+    column = report[1]["description"]["columns"][int(marker.get_attribute("data-column"))]
+    marker.focus()
+    page.keyboard.press("Enter")
+    assert coloured_by(page) == f"{column['name']} ({column['group']})".replace("\n", " ")
+    after = fills(page)
+    assert after != before
+    known = [i for i, value in enumerate(column["values"]) if value is not None]
+    highest, lowest = (choose(known, key=lambda i: column["values"][i]) for choose in (max, min))
+    assert after[highest] != after[lowest]
+    assert page.locator("#by-column").input_value() == marker.get_attribute("data-column")
+    assert page.locator('.colouring button[aria-pressed="true"]').count() == 0
+    page.locator(".colouring button").first.click()
+    assert fills(page) == before
+    assert page.locator("#by-column").input_value() == ""
+    sync_api.expect(page.locator("#coloured")).to_be_hidden()
+
+
+def test_a_row_of_the_heat_map_that_is_clicked_colours_the_map(page, report):
+    found = report[1]["description"]["heat"][0]
+    image = page.locator("figure.heat:visible .hm image")
+    image.scroll_into_view_if_needed()
+    box = image.bounding_box()
+    row = len(found["rows"]) // 2
+    x, y = box["x"] + 0.7 * box["width"], box["y"] + (row + 0.5) * box["height"] / len(found["rows"])
+    page.mouse.move(x, y)
+    page.wait_for_selector("figure.heat .hoverlayer .hovertext")
+    shown = page.locator("figure.heat .hoverlayer .hovertext").text_content().replace("\xa0", " ")
+    assert "(z " in shown
+    page.mouse.click(x, y)
+    name = report[1]["description"]["columns"][found["rows"][row]["column"]]["name"]
+    assert coloured_by(page).startswith(name)
+
+
+def test_metadata_colour_the_map(page, report):
+    columns = report[1]["description"]["columns"]
+    own = [index for index, column in enumerate(columns) if column["group"] is None]
+    if not own:
+        pytest.skip("this report has no metadata")
+    for index in own:
+        page.locator("#by-column").select_option(str(index))
+        assert coloured_by(page) == columns[index]["name"]
+        marked = page.locator(f'[data-legend="column {index}"]')
+        if columns[index]["kind"] == "categories":
+            sync_api.expect(marked).to_be_visible()
+            assert marked.locator("li").count() == len(columns[index]["categories"])
+        else:
+            assert marked.count() == 0
+            page.wait_for_selector("#samples .colorbar")
+        gaps = None in columns[index]["values"]
+        assert page.locator("#coloured .missing").is_visible() == gaps
+        colours = fills(page)
+        assert len({colours[i] for i, value in enumerate(columns[index]["values"]) if value is not None}) > 1
+    assert page.locator("figure.column").count() == 2
+    shoot(page, report, "metadata")
+
+
+def test_survival_curves_are_drawn(page, report):
+    survival = report[1]["description"]["survival"]
+    curves = page.locator("#curves .scatterlayer .js-line")
+    assert curves.count() == (0 if survival is None else len(survival["curves"]))
+    if survival is not None:
+        assert page.locator("#survival ~ .scroll tbody tr").count() == len(survival["curves"])
+
+
+def test_typical_samples_have_their_pictures_or_texts(page, report):
+    contents = report[1]["description"]
+    listed = [one for cluster in contents["typical"] for role in ("typical", "doubtful") for one in cluster[role]]
+    pictures = page.locator(".faces img")
+    assert pictures.count() == sum(one["picture"] is not None for one in listed)
+    assert page.locator(".texts .text").count() == sum(one["text"] is not None for one in listed)
+    assert (pictures.count() > 0) == (report[0] == "digits")

@@ -18,7 +18,8 @@ from manyview.report.run import convergence_lines, render, summarise, write_repo
 from manyview.views import Views
 
 HOSTILE = "\"'><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}\n\x1b[31m"
-OWN = {"map", "cluster_samples", "graphs", "blocks", "views", "convergence", "confusion", "audits", "reproduce"}
+OWN = {"names", "sample_names", "map", "cluster_samples", "description", "graphs", "blocks", "views", "convergence"}
+OWN |= {"confusion", "audits", "reproduce"}
 
 
 def fit(views, k, **parameters):

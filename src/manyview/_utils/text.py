@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -56,6 +57,19 @@ def shortened(text: object, most: int = 80) -> str:
         text = f"{text[: most // 2]}…{text[-(most // 2 - 2) :]}"
     line = printable(text)
     return line if len(line) <= 2 * most else line[: 2 * most] + "…"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question with the known words that resemble one, for errors; empty if none does.
+
+    Examples
+    --------
+    >>> did_you_mean("Surival", ["age", "survival"]), did_you_mean("x", ["age"])
+    (" Did you mean 'survival'?", '')
+    """
+    plain = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), plain, n=2, cutoff=0.7)
+    return f" Did you mean {' or '.join(repr(plain[each]) for each in close)}?" if close else ""
 
 
 def duration(seconds: float) -> str:

@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from manyview._version import __version__
-from manyview.cli import audit, cluster, compare, datasets, demo, experiments, inspect, methods
+from manyview.cli import audit, cluster, compare, datasets, demo, describe, experiments, inspect, methods
 from manyview.cli._errors import Program
 from manyview.cli._options import examples, help_alone
 
@@ -47,8 +47,15 @@ app.command(
         "manyview cluster mrna.csv mirna.csv methylation.csv --id patient -k auto --out tumours",
         "manyview cluster colour.csv texture.csv --labels classes.csv:kind -k 5 --method sfmc --set n_anchors=100",
         "manyview cluster table.csv --view-sizes 20,30 -k 4 --audit",
+        "manyview cluster mrna.csv mirna.csv -k 3 --metadata clinical.csv --survival days,dead --no-sample-names",
     )
 )(cluster.cluster)
+app.command(
+    epilog=examples(
+        "manyview describe manyview-output mrna.csv mirna.csv --metadata clinical.csv",
+        "manyview describe clusters.csv:subtype@barcode mrna.csv mirna.csv --out subtypes",
+    )
+)(describe.describe)
 app.command(
     epilog=examples(
         "manyview compare flowers.mat -k 17",

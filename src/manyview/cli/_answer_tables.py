@@ -17,6 +17,8 @@ from manyview.views import Reading
 
 _MAX_CLUSTERS = 20  # rows of the table of clusters
 _MAX_VIEWS = 8  # names of views in a line
+_MAX_MARKERS = 3  # of each cluster
+_MAX_COLUMNS = 6  # of metadata
 
 _SCORE_ORDER = ("acc", "nmi", "ari", "purity", "f_score", "precision", "recall")
 """Which scores come first where there is no room for all."""
@@ -49,7 +51,9 @@ def print_answer(result: Json, console: Console) -> None:
     for piece in candidate_pieces(result["suggestion"]):
         console.print(piece)
     console.print()
-    _print_clusters(result["clusters"], console)
+    _print_clusters(result["clusters"], console, cluster_names(result["description"]))
+    for piece in description_pieces(result["description"]):
+        console.print(piece)
     if result["scores"] is not None:
         order = result["row_order"].removeprefix("rows ")
         console.print()
@@ -62,9 +66,26 @@ def print_answer(result: Json, console: Console) -> None:
         console.print()
         console.print(Text(f"audit of {audit['question']}: ").append(verdict).append(words(f". {audit['verdict']}")))
     console.print()
-    for kind in ("labels", "graph", "result", "report"):
+    for kind in ("labels", "markers", "graph", "result", "report"):
         if (path := result["output"][kind]) is not None:
             print(printable(path))  # not by rich, which would wrap it: it may be copied
+
+
+def print_description(document: Json, console: Console) -> None:
+    """Print what was described, what is in the clusters, and where it was written; ``document`` is as of ``--json``."""
+    data, description = document["data"], document["description"]
+    pieces: list[RenderableType] = [words(_data_line(data)), *reading_lines(data)]
+    if document["labels"]["n_labelled"] < data["n_samples"]:
+        pieces.append(words(f"{document['labels']['n_labelled']:,} of them have a label"))
+    for piece in [*pieces, Text()]:
+        console.print(piece)
+    clusters = [{**each, "confidence": each["mean_confidence"]} for each in description["clusters"]]
+    _print_clusters(clusters, console, cluster_names(description))
+    for piece in [*description_pieces(description), Text()]:
+        console.print(piece)
+    for path in document["output"].values():
+        if path is not None:
+            print(printable(path))
 
 
 def _data_line(data: Json) -> str:
@@ -95,16 +116,61 @@ def _family_line(families: list[Json]) -> str:
     return text + (f", next best {others[0]['family']} {others[0]['score']:.3f})" if others else ")")
 
 
-def _print_clusters(clusters: list[Json], console: Console) -> None:
+def _print_clusters(clusters: list[Json], console: Console, names: list[str]) -> None:
     with_confidence = clusters[0]["confidence"] is not None
-    columns = ("cluster", "size", *(["mean confidence"] if with_confidence else []))
-    table = new_table(*((column, True) for column in columns), right=True)
-    for cluster in clusters[:_MAX_CLUSTERS]:
+    columns = ("cluster", *(["name"] if names else []), "size", *(["mean confidence"] if with_confidence else []))
+    table = new_table(*((column, column != "name") for column in columns), right=True)
+    for at, cluster in enumerate(clusters[:_MAX_CLUSTERS]):
+        name = [words(names[at])] if names else []
         confidence = [f"{cluster['confidence']:.3f}"] if with_confidence else []
-        table.add_row(str(cluster["cluster"]), f"{cluster['size']:,}", *confidence)
+        table.add_row(str(cluster["cluster"]), *name, f"{cluster['size']:,}", *confidence)
     console.print(table)
     if others := [cluster["size"] for cluster in clusters[_MAX_CLUSTERS:]]:
         console.print(f"and {len(others)} more, of {min(others):,} to {max(others):,} samples")
+
+
+def cluster_names(description: Json | None) -> list[str]:
+    """Return the names of the clusters if they have others than their numbers, else none."""
+    clusters = [] if description is None else description["clusters"]
+    names = [cluster["name"] for cluster in clusters]
+    return names if any(name != f"cluster {number}" for number, name in enumerate(names)) else []
+
+
+def description_pieces(description: Json | None) -> list[RenderableType]:
+    """Return what is in the clusters, in short: a few markers of each, and what goes with them."""
+    if description is None:
+        return []
+    pieces: list[RenderableType] = []
+    if description["markers"]:
+        pieces += [Text(), words("what sets each cluster apart (AUROC against all other samples; 0.5 is chance):")]
+    for cluster in description["clusters"][:_MAX_CLUSTERS] if description["markers"] else ():
+        own = [marker for marker in description["markers"] if marker["cluster"] == cluster["cluster"]]
+        strongest = sorted(own, key=lambda marker: -abs(marker["auroc"] - 0.5))[:_MAX_MARKERS]
+        pieces.append(words(f"{cluster['name']}: {'; '.join(map(_marker, strongest))}"))
+    compared = [column for column in description["metadata"] or () if column["kind"] != "left out"]
+    if compared:
+        pieces += [Text(), words("goes with the clusters: " + "; ".join(map(_association, compared[:_MAX_COLUMNS])))]
+    if (test := description["log_rank"]) is not None:
+        chance = "not tested" if test["p"] is None else f"log-rank p {test['p']:.2g}"
+        medians = ", ".join(
+            f"{row['name']} {'not reached' if row['median'] is None else format(row['median'], 'g')}"
+            for row in description["survival"]
+        )
+        pieces += [Text(), words(f"survival: {chance}; median {test['time']}: {medians}")]
+    return pieces + [words(note, "dim") for note in description["notes"]]
+
+
+def _marker(marker: Json) -> str:
+    chance = "" if marker["p_corrected"] is None else f", p {marker['p_corrected']:.1g}"
+    return f"{marker['direction']} {marker['feature']} ({marker['view']}, {marker['auroc']:.2f}{chance})"
+
+
+def _association(column: Json) -> str:
+    if column["effect"] is None:
+        return f"{column['column']} ({column['note']})"
+    size = "V" if column["kind"] == "categories" else "η²"
+    note = f", {column['note']}" if column["note"] else ""
+    return f"{column['column']} ({size} {column['effect']:.2f}, p {column['p_corrected']:.1g}{note})"
 
 
 def audit_pieces(document: Json) -> list[RenderableType]:
@@ -247,8 +313,9 @@ def _first_capital(text: str) -> str:
 
 
 def reading_lines(data: Json) -> list[Text]:
-    """Return how the rows of several files were matched, and which files were transposed."""
-    return [words(text) for text in Reading(data["matched_by"], tuple(data["transposed"])).sentences]
+    """Return how the rows of several files were matched, which were transposed, and what is missing."""
+    found = Reading(data["matched_by"], tuple(data["transposed"]), data["without_metadata"])
+    return [words(text) for text in found.sentences]
 
 
 def candidate_pieces(suggestion: Json | None) -> list[RenderableType]:

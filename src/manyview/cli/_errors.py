@@ -29,7 +29,9 @@ STOPPED = 130
 
 # Arguments of Python that errors name, as in "pass views_key=" or "no such column (id_column)", and that are options
 # here.
-_ARGUMENTS = "views_key|labels_key|id_column|label_column|labels|names|header|view_sizes|join|match_ids|transpose"
+_ARGUMENTS = (
+    "views_key|labels_key|id_column|label_column|labels|metadata|names|header|view_sizes|join|match_ids|transpose"
+)
 _KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:'([^']*)'|\"([^\"]*)\"|(True|False)\b|(?!\w))")
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
 _SCALING = re.compile(r"\bscaling=(\{[^{}]*\})")

@@ -312,17 +312,23 @@ class Source:
         """A name for the data: those of the files, without folders and extensions."""
         return ", ".join(name_without_extension(file.resolve()) for file in self.files)
 
-    def read(self) -> Views:
-        """Read the views; their values are not checked yet."""
+    def read(self, **more: Any) -> Views:
+        """Read the views, with more arguments of :func:`manyview.read_views`; their values are not checked yet."""
         from manyview.io import open_views, read_views
         from manyview.views.wide import cut_table
 
         if self.in_shards:
+            if more:
+                raise typer.BadParameter(
+                    f"is not for folders of shards, and {self.files[0]} is one. Join it with the labels that are "
+                    "written, by the ids.",
+                    param_hint=f"--{min(more)}",
+                )
             return open_views(dict(zip(self._folder_names, self.files, strict=True)), **self._opening)
         sizes = self.sizes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OrientationWarning)  # the commands print views.reading
-            views = read_views(self.path, **self.options)
+            views = read_views(self.path, **self.options, **more)
         return views if sizes is None else cut_table(views, sizes)
 
     @property

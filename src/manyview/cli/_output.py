@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import typer
 from rich import box
@@ -24,12 +24,19 @@ from manyview._utils.files import Content, quoting, write_folder
 from manyview._utils.text import printable
 
 if TYPE_CHECKING:
+    from manyview.description import Description
     from manyview.views import Views
 
 Json = dict[str, Any]
 
 # The result comes first: an earlier one lists which of the other files are ours.
-ANSWER_NAMES = {"result": "result.json", "labels": "labels.csv", "graph": "graph.npz", "report": "report.html"}
+ANSWER_NAMES = {
+    "result": "result.json",
+    "labels": "labels.csv",
+    "markers": "markers.csv",
+    "graph": "graph.npz",
+    "report": "report.html",
+}
 LABEL_SHARDS = "labels"
 """Folder of the labels of views that are opened, not read, instead of labels.csv."""
 _GRAPHS = ("consensus_graph_", "learned_graph_")
@@ -131,7 +138,9 @@ def _read_document(path: Path) -> Json | None:
         return None
 
 
-def write_answer(folder: Path, model: Any, views: Views, result: Json, page: str | None) -> Json:
+def write_answer(
+    folder: Path, model: Any, views: Views, result: Json, description: Description | None, page: str | None
+) -> Json:
     """Write all files of an answer, or none; files of an earlier answer that this one does not have are removed.
 
     Parameters
@@ -141,9 +150,11 @@ def write_answer(folder: Path, model: Any, views: Views, result: Json, page: str
     model : fitted estimator
         With labels, and perhaps a graph.
     views : Views
-        With the ids of the samples, if they have some.
+        With the ids of the samples, and their metadata, if they have some.
     result : dict
         As :func:`manyview.report.documents.describe_result` returns it.
+    description : Description or None
+        With the markers, and names of the clusters.
     page : str or None
         The report, if one is wanted.
 
@@ -157,7 +168,12 @@ def write_answer(folder: Path, model: Any, views: Views, result: Json, page: str
 
     in_shards = any(is_lazy(array) for array in views.arrays)
     graph = next((getattr(model, name) for name in _GRAPHS if hasattr(model, name) and not in_shards), None)
-    contents: dict[str, Content] = {} if in_shards else {"labels": lambda file: write_labels(file, model, views)}
+    names_of_clusters = None if description is None else description.names
+    contents: dict[str, Content] = {}
+    if not in_shards:
+        contents["labels"] = lambda file: write_labels(file, model, views, names_of_clusters)
+    if description is not None:
+        contents["markers"] = lambda file: write_table(file, description.markers)
     if graph is not None:
         contents["graph"] = lambda file: write_graph(file, graph, getattr(model, "anchor_indices_", None))
     if page is not None:
@@ -189,17 +205,40 @@ def _written_before(folder: Path) -> set[str]:
     return set(earlier.values()) & set(ANSWER_NAMES.values()) | {f"{LABEL_SHARDS}/{file.name}" for file in shards}
 
 
-def write_labels(file: BinaryIO, model: Any, views: Views) -> None:
-    """Write the id (the row number if there is none), the cluster and the confidence of every sample as CSV."""
+def write_labels(file: BinaryIO, model: Any, views: Views, names: Sequence[str] | None = None) -> None:
+    """Write the id (the row number if there is none), the cluster and the confidence of every sample as CSV.
+
+    Names of clusters follow their numbers if users gave some, and the metadata of the samples come last.
+    """
     ids = range(views.n_samples) if views.sample_ids is None else views.sample_ids.tolist()
-    confidence = getattr(model, "confidence_", None)
-    shares = [""] * views.n_samples
+    clusters, confidence = model.labels_.tolist(), getattr(model, "confidence_", None)
+    columns: dict[str, Sequence[Any]] = {"sample": ids, "cluster": clusters}
+    if names is not None and any(name != f"cluster {cluster}" for cluster, name in enumerate(names)):
+        columns["name"] = [names[cluster] for cluster in clusters]
+    columns["confidence"] = [""] * views.n_samples
     if confidence is not None:
-        shares = [f"{share:.4f}" for share in confidence.clip(0, 1).round(4).tolist()]
+        columns["confidence"] = [f"{share:.4f}" for share in confidence.clip(0, 1).round(4).tolist()]
+    for name, values in {} if views.metadata is None else views.metadata.items():
+        known = values.notna().tolist()
+        free = f"metadata {name}" if str(name) in ("sample", "cluster", "name", "confidence") else str(name)
+        columns[free] = [value if is_known else "" for value, is_known in zip(values.tolist(), known, strict=True)]
+    texts = (cell for values in (columns, *columns.values()) for cell in values if isinstance(cell, str))
+    _write_csv(file, [list(columns)], zip(*columns.values(), strict=True), style=quoting(texts))
+
+
+def write_table(file: BinaryIO, frame: Any) -> None:
+    """Write a data frame as CSV; cells without a value are empty, and numbers have six digits."""
+    cells = frame.astype(object).where(frame.notna(), "").to_numpy().tolist()
+    rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in cells]
+    texts = (cell for row in rows for cell in row)
+    _write_csv(file, [list(frame.columns)], rows, style=quoting(texts))
+
+
+def _write_csv(file: BinaryIO, *parts: Iterable[Iterable[Any]], style: Literal[0, 1]) -> None:
     text = TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
-    table = csv.writer(text, lineterminator="\n", quoting=quoting(ids))
-    table.writerow(["sample", "cluster", "confidence"])
-    table.writerows(zip(ids, model.labels_.tolist(), shares, strict=True))
+    table = csv.writer(text, lineterminator="\n", quoting=style)
+    for rows in parts:
+        table.writerows(rows)
     text.detach()
 
 

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import typer
 
 from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
+from manyview.cli._contents import Contents
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._output import ANSWER_NAMES, LABEL_SHARDS, Json, check_folder, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
@@ -26,6 +27,7 @@ from manyview.exceptions import ClusterCountWarning, ViewsError
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
     from manyview.cluster import ClusterCountSuggestion
+    from manyview.description import Description
     from manyview.views import Views
 
 
@@ -40,9 +42,13 @@ class Job:
     command: str
     files: Sequence[Path] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
+    contents: Contents = field(default_factory=Contents)
+    pictures: Callable[[Views], Any] | None = None
+    """Pictures of the samples, for data that come with the package."""
     row_order: str | None = None
     with_audit: bool = False
     with_report: bool = True
+    with_description: bool = True
 
 
 class Question(StrEnum):
@@ -63,28 +69,30 @@ def run_and_write(job: Job) -> Json:
     """
     try:
         check_folder(job.out, [*ANSWER_NAMES.values(), LABEL_SHARDS])
-        model, views, result, page = _run(job)
+        model, views, result, description, page = _run(job)
     except KeyboardInterrupt:
         say("stopped; nothing was written")
         raise typer.Exit(STOPPED) from None
-    return write_answer(job.out, model, views, result, page)
+    return write_answer(job.out, model, views, result, description, page)
 
 
-def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
-    """Return the fitted model, the views, the result as plain values, and the report if one is wanted."""
+def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
+    """Return the fitted model, the views as they are shown, the result as plain values, the description, the report."""
     from manyview.cli._progress import fit_progress
+    from manyview.description.on_disk import count_all
+    from manyview.views.on_disk import load_to_show
 
-    timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "report"))
+    timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "describe", "report"))
     suggest_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
     model = job.choice.estimator(2 if suggest_first else job.n_clusters)
     model._validate_params()  # errors in the command line are reported before anything is read
-    suggestion, audits = None, []
+    suggestion, audits, description = None, [], None
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore", ClusterCountWarning)  # say_chosen reports the same
         timings["start"] = time.perf_counter() - STARTED
         with _timed(timings, "read"):
-            views = _checked(job.read(), model, job)
+            views = job.contents.prepared(_checked(job.read(), model, job))
         if suggest_first:
             with _timed(timings, "suggest"), fit_progress():
                 # suggest_n_clusters knows every scaling of a method, but has a default of its own
@@ -102,6 +110,14 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
         if job.with_audit:
             with _timed(timings, "audit"), fit_progress():
                 audits = _audit(model, views)
+        whole, shown_model, shown_views = load_to_show(model, views)
+        if job.with_description:
+            with _timed(timings, "describe"), fit_progress():
+                pictures = None if job.pictures is None else job.pictures(views)
+                description = job.contents.describe(
+                    shown_views, shown_model, seed=job.choice.seed, jobs=job.choice.jobs, pictures=pictures
+                )
+                description = count_all(description, whole.labels_, getattr(whole, "confidence_", None))
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     for text in warned:
         say(f"warning: {text}")
@@ -110,7 +126,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
         from manyview.report.documents import describe_result
 
         result = describe_result(
-            model,
+            whole,
             views,
             files=job.files,
             command=job.command,
@@ -119,6 +135,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
             timings=timings,
             warnings=warned,
             audits=audits,
+            description=description,
             reading=job.reading,
             order=job.row_order,
         )
@@ -126,14 +143,20 @@ def _run(job: Job) -> tuple[Any, Views, Json, str | None]:
         if job.with_report:
             from manyview.report import run
 
-            page = run.render(run.summarise(model, views, result, audits=audits))
+            named = not job.contents.no_sample_names
+            summary = run.summarise(
+                shown_model, shown_views, result, audits=audits, description=description, sample_names=named
+            )
+            page = run.render(summary)
     result["timings"] = timings  # with that of the report, which the report itself does not have
-    return model, views, result, page
+    shown = replace(views, metadata=None) if job.contents.no_sample_names else views
+    return model, shown, result, description, page
 
 
 def _checked(views: Views, model: Any, job: Job) -> Views:
     """Return the views; raise an error if the method could not be fitted to them."""
     from manyview.views import check_views
+    from manyview.views.on_disk import is_on_disk
 
     if views.n_views < model.min_views:
         raise typer.BadParameter(
@@ -143,7 +166,8 @@ def _checked(views: Views, model: Any, job: Job) -> Views:
         )
     job.choice.check_scales(views.names)
     check_n_clusters(job.n_clusters, views.n_samples)
-    return check_views(views, keep_float32=True)
+    # The values of opened views are checked block by block in the fit.
+    return views if is_on_disk(views) else check_views(views, keep_float32=True)
 
 
 def check_n_clusters(n_clusters: int | str | range, n_samples: int) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from manyview.cli._choice import Choice, ClustersOrRange, as_typed, parse_n_clusters
+from manyview.cli._contents import Contents
 from manyview.cli._options import AsJson, OutFolder, Source, grouped
 from manyview.cli._output import print_json, result_console
 from manyview.cli._run import Job, run_and_write
@@ -19,32 +20,47 @@ def cluster(
     source: Source,
     k: ClustersOrRange,
     choice: Choice,
+    contents: Contents,
     out: OutFolder = Path("manyview-output"),
     audit: Annotated[
         bool, typer.Option("--audit", help="Also test what the answer depends on; takes about 15 more fits.")
     ] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
+    describe: Annotated[
+        bool, typer.Option("--describe/--no-describe", help="Whether to say what is in the clusters.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Cluster the samples of files, and write labels.csv, result.json, graph.npz and report.html.
+    """Cluster the samples of files, and write labels.csv, markers.csv, result.json, graph.npz and report.html.
 
     For folders of shards, labels are shards too: labels/part-*.parquet, and graph.npz is left out.
 
     Either all files are written, or none. Files of an earlier run in the same folder are replaced.
     """
     n_clusters = parse_n_clusters(k, may_choose=True)
-    switches = [*(["--audit"] if audit else []), *([] if report else ["--no-report"])]
-    words = ["cluster", *source.words, "-k", as_typed(n_clusters), *choice.words, "--out", str(out), *switches]
+    if not describe and contents.asks_for_description is not None:
+        raise typer.BadParameter(
+            f"either {contents.asks_for_description} or --no-describe, not both.", param_hint="--no-describe"
+        )
+    contents.check(n_clusters, has_labels=bool(source.labels))
+    switches = [
+        *(["--audit"] if audit else []),
+        *([] if report else ["--no-report"]),
+        *([] if describe else ["--no-describe"]),
+    ]
+    words = [*source.words, "-k", as_typed(n_clusters), *choice.words, *contents.words, "--out", str(out), *switches]
     job = Job(
-        read=source.read,
+        read=lambda: source.read(**contents.reading),
         choice=choice,
         n_clusters=n_clusters,
         out=out,
-        command=shlex.join(["manyview", *words]),
+        command=shlex.join(["manyview", "cluster", *words]),
         files=source.files,
-        reading=source.reading,
+        reading=source.reading | contents.reading,
+        contents=contents,
         with_audit=audit,
         with_report=report,
+        with_description=describe,
     )
     show(job, as_json)
 

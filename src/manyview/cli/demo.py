@@ -28,6 +28,7 @@ def demo(out: OutFolder = Path("manyview-demo"), as_json: AsJson = False) -> Non
         command=shlex.join(["manyview", "demo", "--out", str(out)]),
         reading={"python": "manyview.datasets.load_digits_views().shuffled(0)"},
         row_order="rows shuffled",
+        pictures=lambda views: views["pixels"].reshape(-1, 8, 8),
     )
     show(job, as_json)
 

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
 
-from manyview.description.markers import (
-    FeatureStatistics,
-    corrected,
-    feature_statistics,
-    matched_clusters,
-    names_of,
-    strongest,
-)
-from manyview.description.metadata import ARTEFACT, Association, as_frame, associations, summary
+from manyview.description.annotations import Annotations, Names, cluster_names
+from manyview.description.markers import marker_tables
+from manyview.description.metadata import ARTEFACT, Association, associations, summary
+from manyview.description.on_disk import describe_drawn
 from manyview.description.samples import centre_distances, typical_samples
-from manyview.description.survival import Curve, kaplan_meier, logrank, read_events, read_times
+from manyview.description.survival import Survival, compare_survival, survival_columns, survival_table
 from manyview.exceptions import ViewsError
 from manyview.views import Views, check_views
+from manyview.views.checks import check_new_views
+from manyview.views.on_disk import is_on_disk
 
-# Clusters are learned again without a view on this many samples at most, which are drawn: enough for any p value.
-_MAX_TESTED = 10_000
 _EFFECT_SIZES = {"categories": "V", "numbers": "η²"}
-
-
-@dataclass(frozen=True)
-class Survival:
-    """Kaplan-Meier curves by cluster, and the log-rank test of all of them."""
-
-    curves: dict[int, Curve]
-    statistic: float
-    degrees: int
-    p: float
-    n_missing: int
-    time: str
-    event: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +38,7 @@ class Description:
         negative, and ``p`` with ``p_corrected`` from clusters that were learned without that view; ``overlap`` says how
         far these are the same cluster (Jaccard index). p values are NaN where there are none: see ``notes``.
     typical : DataFrame
-        The most typical and the most doubtful samples of each cluster.
+        The most typical and the most doubtful samples of each cluster, with their ``text`` if texts were given.
     metadata : DataFrame or None
         How each column of the metadata goes with the clusters.
     survival : DataFrame or None
@@ -69,8 +49,14 @@ class Description:
         What a reader has to know, such as why there are no p values.
     names : tuple of str
         Name of each cluster.
-    labels : ndarray of int, shape (n_samples,)
+    labels : ndarray of int, shape (n_described,)
         Cluster of each sample that has one, by number.
+    rows : ndarray of int, shape (n_described,)
+        Row of each of these samples in the views.
+    confidence : ndarray of shape (n_described,), or None
+        How sure the estimator is of each of them.
+    pictures : dict of int to path or array
+        Pictures of the samples in ``typical``, by their row in the views.
     associations : list of Association
         What ``metadata`` summarises: test and table of each column.
     survival_curves : Survival or None
@@ -79,6 +65,7 @@ class Description:
 
     names: tuple[str, ...]
     labels: np.ndarray
+    rows: np.ndarray
     clusters: pandas.DataFrame
     markers: pandas.DataFrame
     typical: pandas.DataFrame
@@ -87,7 +74,14 @@ class Description:
     survival: pandas.DataFrame | None = None
     associations: list[Association] = field(default_factory=list)
     survival_curves: Survival | None = None
+    confidence: np.ndarray | None = None
+    pictures: dict[int, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def without_sample_names(self) -> Description:
+        """Return a copy that names samples by their row numbers, without their texts and pictures."""
+        typical = self.typical.drop(columns="text", errors="ignore").assign(sample=self.typical["row"])
+        return replace(self, typical=typical, pictures={})
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
@@ -142,13 +136,17 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON: numbers that are not known are None."""
         found: dict[str, Any] = {name: _records(getattr(self, name)) for name in ("clusters", "markers", "typical")}
-        for name in ("metadata", "survival"):
-            frame = getattr(self, name)
-            if frame is not None:
-                found[name] = _records(frame)
+        found |= {"metadata": None, "survival": None, "log_rank": None}
+        if self.metadata is not None:
+            tables = {each.column: _records(each.table) for each in self.associations}
+            found["metadata"] = [{**row, "table": tables[row["column"]]} for row in _records(self.metadata)]
+        if self.survival is not None:
+            found["survival"] = _records(self.survival)
         curves = self.survival_curves
         if curves is not None:
             test = {
+                "time": curves.time,
+                "event": curves.event,
                 "statistic": curves.statistic,
                 "degrees": curves.degrees,
                 "p": curves.p,
@@ -171,7 +169,9 @@ def describe(
     metadata: Any = None,
     *,
     survival: tuple[str, str] | str | None = None,
-    rename: Mapping[Any, str] | str | os.PathLike[str] | None = None,
+    rename: Names | None = None,
+    pictures: Any = None,
+    texts: Any = None,
     n_markers: int = 10,
     n_samples: int = 5,
     p_values: bool = True,
@@ -183,7 +183,9 @@ def describe(
     Parameters
     ----------
     views : Views, list or dict of arrays
-        What was clustered, as for the estimators.
+        What was clustered, as for the estimators. Of Dask arrays and memory-mapped files, about 20,000 samples are
+        drawn and loaded, with 100 of each cluster if it has as many: all tables but ``clusters`` are of these, as
+        ``notes`` says.
     labels : estimator or array-like of shape (n_samples,)
         A fitted estimator of the package, or the cluster of each sample, from anywhere. Samples without one (None,
         NaN) are left out.
@@ -194,6 +196,11 @@ def describe(
         The columns of the metadata with times and events (1 or "dead"; 0 or "alive": censored).
     rename : mapping or path of a CSV file, optional
         Names of clusters by label, for all tables; a file has the label in its first column and the name in its second.
+    pictures : str, sequence of paths, or array, optional
+        To show beside typical samples: the column of the metadata with paths of files, a path per sample (None: no
+        picture), or images of shape (n_samples, height, width) or (n_samples, height, width, 3).
+    texts : str or sequence of str, optional
+        To show beside typical samples: the column of the metadata with texts, or a text per sample.
     n_markers : int, default=10
         Markers of each cluster and view.
     n_samples : int, default=5
@@ -220,53 +227,75 @@ def describe(
     >>> found.clusters["size"].sum()
     np.int64(120)
     """
-    checked = check_views(views, keep_float32=True)
+    opened = check_new_views(views)
+    if is_on_disk(opened):
+        options = {"survival": survival, "rename": rename, "n_markers": n_markers, "n_samples": n_samples}
+        options |= {"p_values": p_values, "random_state": random_state, "n_jobs": n_jobs}
+        per_sample = {"metadata": metadata, "pictures": pictures, "texts": texts}
+        return describe_drawn(describe, opened, labels, per_sample, **options)
+    checked = check_views(opened, keep_float32=True)
     if metadata is None:
-        metadata = checked.metadata if not isinstance(views, Views) else views.metadata
-    frame = None if metadata is None else as_frame(metadata, checked.n_samples)
+        metadata = views.metadata if isinstance(views, Views) else checked.metadata
+    shown = Annotations.read(metadata, checked.n_samples, survival=survival, pictures=pictures, texts=texts)
     model = labels if hasattr(labels, "labels_") else None
-    codes, keys = _codes(model.labels_ if model is not None else labels, checked.n_samples)
+    codes, keys = cluster_codes(model.labels_ if model is not None else labels, checked.n_samples)
     confidence = None if model is None else getattr(model, "confidence_", None)
     if confidence is not None:
         confidence = np.asarray(confidence, dtype=float)
-    names, notes = _names(keys, rename), []
+    names, notes = cluster_names(keys, rename), []
     known = np.flatnonzero(codes >= 0)
     if len(known) < checked.n_samples:
         notes.append(f"{checked.n_samples - len(known)} samples without a label are left out.")
-        checked, codes = checked.take(known), codes[known]
-        frame = None if frame is None else frame.iloc[known]
+        checked, codes, shown = checked.take(known), codes[known], shown.take(known)
         confidence = None if confidence is None else confidence[known]
-        model = None
-    sizes = np.bincount(codes, minlength=len(keys))
-    clusters = pandas.DataFrame(
-        {
-            "cluster": range(len(keys)),
-            "name": names,
-            "size": sizes,
-            "share": sizes / sizes.sum(),
-            "mean_confidence": np.nan
-            if confidence is None
-            else np.bincount(codes, weights=confidence, minlength=len(keys)) / np.maximum(sizes, 1),
-        }
+    markers, profiles, why = marker_tables(
+        checked, codes, names, model, n_markers=n_markers, p_values=p_values, seed=random_state, n_jobs=n_jobs
     )
-    markers, profiles, why = _markers(checked, codes, names, model, n_markers, p_values, random_state, n_jobs)
-    notes += why + _not_found(markers, names)
     typical = typical_samples(centre_distances(checked, codes, len(keys)), codes, confidence, n_samples)
-    ids = checked.sample_ids
-    typical.insert(3, "sample", typical["row"] if ids is None else [str(ids[row]) for row in typical["row"]])
-    typical["row"] = known[typical["row"]]
-    typical.insert(1, "name", [names[c] for c in typical["cluster"]])
-    description = Description(names, codes, clusters, markers, typical, profiles, notes=notes)
-    if survival is not None:
-        frame, curves = _survival(frame, survival, codes, len(keys))
-        description = replace(description, survival_curves=curves, survival=_survival_table(curves, names))
-    if frame is not None and frame.shape[1]:
-        found = associations(frame, codes, len(keys), random_state)
+    ids, chosen = checked.sample_ids, typical["row"].to_numpy()
+    samples = known[chosen] if ids is None else pandas.Series([str(ids[row]) for row in chosen], dtype=object)
+    typical.insert(3, "sample", samples)
+    typical.insert(1, "name", pandas.Series([names[c] for c in typical["cluster"]], dtype=object))
+    typical["row"] = known[chosen]
+    if shown.texts is not None:
+        typical["text"] = pandas.Series(shown.texts[chosen], dtype=object)
+    pictured = {} if shown.pictures is None else {int(known[i]): shown.pictures[i] for i in chosen}
+    description = Description(
+        names,
+        codes,
+        known,
+        cluster_table(codes, names, confidence),
+        markers,
+        typical,
+        profiles,
+        confidence=confidence,
+        pictures={row: picture for row, picture in pictured.items() if picture is not None},
+        notes=notes + why,
+    )
+    if shown.survival is not None:
+        curves = compare_survival(*shown.survival, codes, len(keys), survival_columns(survival or ""))
+        description = replace(description, survival_curves=curves, survival=survival_table(curves, names))
+    if shown.compared is not None and shown.compared.shape[1]:
+        found = associations(shown.compared, codes, len(keys), random_state)
         description = replace(description, associations=found, metadata=summary(found))
     return description
 
 
-def _codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
+def cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarray | None) -> pandas.DataFrame:
+    sizes = np.bincount(codes, minlength=len(names))
+    sums = np.nan if confidence is None else np.bincount(codes, weights=confidence, minlength=len(names))
+    return pandas.DataFrame(
+        {
+            "cluster": range(len(names)),
+            "name": pandas.Series(names, dtype=object),
+            "size": sizes,
+            "share": sizes / sizes.sum(),
+            "mean_confidence": sums / np.maximum(sizes, 1),
+        }
+    )
+
+
+def cluster_codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
     """Return the labels as numbers from 0 on, -1 for those that are missing, and what they were."""
     values = pandas.Series(np.asarray(labels))
     if len(values) != n_samples:
@@ -275,219 +304,3 @@ def _codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
     if not len(keys):
         raise ViewsError("labels: every one is missing; expected the cluster of each sample.")
     return np.asarray(codes, dtype=np.int64), [key.item() if isinstance(key, np.generic) else key for key in keys]
-
-
-def _names(keys: Sequence[Any], rename: Mapping[Any, str] | str | os.PathLike[str] | None) -> tuple[str, ...]:
-    """Return a name for each cluster: that of the user, or "cluster 3"; text labels name themselves."""
-    default = {str(key): key if isinstance(key, str) else f"cluster {key}" for key in keys}
-    if rename is None:
-        return tuple(default[str(key)] for key in keys)
-    if not isinstance(rename, Mapping):
-        table = pandas.read_csv(Path(rename), dtype=str, header=None, keep_default_na=False)
-        if table.shape[1] < 2:
-            raise ViewsError(f"rename: {os.fspath(rename)} has one column; expected labels and names.")
-        rename = dict(zip(table[0], table[1], strict=True))
-        rename = {key: name for key, name in rename.items() if key in default} or rename
-    wanted = {str(key): str(name) for key, name in rename.items()}
-    unknown = [key for key in wanted if key not in default]
-    if unknown:
-        raise ViewsError(f"rename: there is no cluster {unknown[0]!r}; the clusters are {', '.join(default)}.")
-    names = tuple(wanted.get(key, default[key]) for key in default)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ViewsError(f"rename: two clusters are called {twice[0]!r}.")
-    return names
-
-
-def _markers(
-    views: Views,
-    labels: np.ndarray,
-    names: Sequence[str],
-    model: Any,
-    n_markers: int,
-    p_values: bool,
-    seed: int,
-    n_jobs: int | None,
-) -> tuple[pandas.DataFrame, pandas.DataFrame, list[str]]:
-    n_clusters, rows, profiles, notes = len(names), [], [], []
-    reason = _why_no_p_values(views, model, n_clusters) if p_values else ""
-    if reason:
-        notes.append(f"No p values: {reason}.")
-    for v, (view, array) in enumerate(views.items()):
-        present = views.has_view(v)
-        has = np.arange(views.n_samples) if present is None else np.flatnonzero(present)
-        own = array if present is None else array[has]
-        found = feature_statistics(own, labels[has], n_clusters, n_jobs)
-        p = overlap = None
-        if p_values and not reason:
-            p, overlap = _honest_p(views, v, labels, model, seed, n_jobs)
-        adjusted = None if p is None else corrected(p)
-        features = names_of(views.feature_names[v] if views.feature_names else None, own.shape[1])
-        chosen = []
-        for cluster in range(n_clusters):
-            for rank, j in enumerate(strongest(found, cluster, n_markers), start=1):
-                if np.isnan(found.auroc[cluster, j]):
-                    continue
-                chosen.append(j)
-                rows.append(
-                    {
-                        "cluster": cluster,
-                        "name": names[cluster],
-                        "view": view,
-                        "feature": features[j],
-                        "rank": rank,
-                        "direction": "high" if found.auroc[cluster, j] >= 0.5 else "low",
-                        **{each: getattr(found, each)[cluster, j] for each in _EFFECTS},
-                        "p": np.nan if p is None else p[cluster, j],
-                        "p_corrected": np.nan if adjusted is None else adjusted[cluster, j],
-                        "overlap": np.nan if overlap is None else overlap[cluster],
-                    }
-                )
-        profiles.append(_profiles(own, found, labels[has], sorted(set(chosen)), features, view, names))
-    columns = ["cluster", "name", "view", "feature", "rank", "direction", *_EFFECTS, "p", "p_corrected", "overlap"]
-    return pandas.DataFrame(rows, columns=columns), pandas.concat(profiles, ignore_index=True), notes
-
-
-# Clusters that share less with their partner, which was learned without a view, are others.
-_SAME_CLUSTER = 0.5
-
-
-def _not_found(markers: pandas.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return a sentence for each view without which some clusters are not found."""
-    weak = markers[markers["overlap"] < _SAME_CLUSTER].drop_duplicates(["view", "cluster"])
-    sentences = []
-    for view, rows in weak.groupby("view", sort=False):
-        which = ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in rows.itertuples())
-        sentences.append(
-            f"Learned without {view}, these are other clusters (overlap below {_SAME_CLUSTER}): {which}. "
-            f"The p values of their {view} markers are about the clusters that match them best."
-        )
-    return sentences
-
-
-_EFFECTS = ("auroc", "difference", "log_fold", "mean", "mean_outside", "share", "share_outside")
-
-
-def _profiles(
-    array: Any,
-    found: FeatureStatistics,
-    labels: np.ndarray,
-    chosen: list[int],
-    features: list[str],
-    view: str,
-    names: Sequence[str],
-) -> pandas.DataFrame:
-    """Return z scores of the means of some features, one row per feature and one column per cluster."""
-    values = array[:, chosen]
-    values = values.toarray() if not isinstance(values, np.ndarray) else values.astype(float)
-    centre, spread = values.mean(axis=0), values.std(axis=0)
-    means = found.mean[:, chosen].T
-    scores = (means - centre[:, None]) / np.where(spread > 0, spread, 1.0)[:, None]
-    table = pandas.DataFrame(scores, columns=list(names))
-    table.insert(0, "feature", [features[j] for j in chosen])
-    table.insert(0, "view", view)
-    return table
-
-
-def _why_no_p_values(views: Views, model: Any, n_clusters: int) -> str:
-    """Return why clusters cannot be learned without a view; empty if they can."""
-    if model is None:
-        return (
-            "clusters that were found from a feature make it look significant, and labels without an estimator "
-            "cannot be learned again without a view"
-        )
-    if views.n_views < 2:
-        return "with a single view, no clusters can be learned without it"
-    if views.n_views - 1 < _least_views(model):
-        return f"{type(model).__name__} needs {_least_views(model)} views, and one of {views.n_views} is left out"
-    if n_clusters < 2:
-        return "there is one cluster"
-    return ""
-
-
-def _least_views(model: Any) -> int:
-    """Return with how many views an estimator works; ours asks users for two, but can do with one."""
-    from manyview.cluster import GraphEnsemble
-
-    return 1 if isinstance(model, GraphEnsemble) else getattr(model, "min_views", 1)
-
-
-def _honest_p(
-    views: Views, v: int, labels: np.ndarray, model: Any, seed: int, n_jobs: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Test the features of view v with clusters that were learned without it, matched to the labels.
-
-    Returns p values of shape (n_clusters, n_features), and the overlap of each cluster with its partner.
-    """
-    n_clusters = int(labels.max()) + 1
-    others = [u for u in range(views.n_views) if u != v]
-    present = np.ones((views.n_samples, views.n_views), dtype=bool) if views.present is None else views.present
-    rows = np.flatnonzero(present[:, v] & present[:, others].any(axis=1))
-    if len(rows) > _MAX_TESTED:
-        rows = np.sort(np.random.default_rng([seed, v]).choice(rows, _MAX_TESTED, replace=False))
-    without = Views(
-        tuple(views.arrays[u][rows] for u in others),
-        tuple(views.names[u] for u in others),
-        present=None if views.present is None else present[rows][:, others],
-    )
-    learned = relearned(model, n_clusters, views.names[v]).fit(without).labels_
-    partner, overlap = matched_clusters(labels[rows], learned, n_clusters)
-    found = feature_statistics(views.arrays[v][rows], learned, int(learned.max()) + 1, n_jobs)
-    p = np.where((partner >= 0)[:, None], found.p[partner], np.nan)
-    return p, overlap
-
-
-def relearned(model: Any, n_clusters: int, without: str) -> Any:
-    """Return an estimator like the fitted one, for as many clusters, and for views without one of them."""
-    from sklearn.base import clone
-
-    fresh = clone(model)
-    parameters = fresh.get_params(deep=False)
-    changed: dict[str, Any] = {"n_clusters": n_clusters}
-    if "view_sizes" in parameters:
-        changed["view_sizes"] = None
-    scaling = parameters.get("scaling")
-    if isinstance(scaling, Mapping):
-        changed["scaling"] = {name: value for name, value in scaling.items() if name != without}
-    elif scaling is not None and not isinstance(scaling, str):
-        changed["scaling"] = [each for name, each in zip(model.view_names_, scaling, strict=True) if name != without]
-    if "verbose" in parameters:
-        changed["verbose"] = False
-    fresh.set_params(**changed)
-    fresh.min_views = _least_views(model)
-    return fresh
-
-
-def _survival(
-    frame: pandas.DataFrame | None, wanted: tuple[str, str] | str, labels: np.ndarray, n_clusters: int
-) -> tuple[pandas.DataFrame, Survival]:
-    """Return the metadata without the columns of survival, and what these say."""
-    columns = tuple(part.strip() for part in wanted.split(",")) if isinstance(wanted, str) else tuple(wanted)
-    if len(columns) != 2:
-        raise ViewsError(f"survival: expected two columns, TIME,EVENT, got {wanted!r}.")
-    if frame is None:
-        raise ViewsError(
-            f"survival: columns {columns[0]!r} and {columns[1]!r} are looked for in metadata; there is none."
-        )
-    for name in columns:
-        if name not in frame.columns:
-            there = ", ".join(map(str, frame.columns))
-            raise ViewsError(f"survival: the metadata has no column {name!r}; its columns are {there}.")
-    times, events = read_times(frame[columns[0]], columns[0]), read_events(frame[columns[1]], columns[1])
-    known = np.isfinite(times) & np.isfinite(events)
-    if not known.any():
-        raise ViewsError(f"survival: no sample has both {columns[0]!r} and {columns[1]!r}.")
-    times, events, groups = times[known], events[known].astype(bool), labels[known]
-    curves = {
-        c: kaplan_meier(times[groups == c], events[groups == c]) for c in range(n_clusters) if (groups == c).any()
-    }
-    found = Survival(curves, *logrank(times, events, groups), int((~known).sum()), *columns)
-    return frame.drop(columns=list(columns)), found
-
-
-def _survival_table(found: Survival, names: Sequence[str]) -> pandas.DataFrame:
-    rows = [
-        {"cluster": c, "name": names[c], "n": curve.n_samples, "events": curve.n_events, "median": curve.median}
-        for c, curve in found.curves.items()
-    ]
-    return pandas.DataFrame(rows, columns=["cluster", "name", "n", "events", "median"])

@@ -1,244 +1,209 @@
-"""Which features set a cluster apart: effect sizes of every feature and cluster, and tests by ranks.
+"""Tables of markers: the strongest features of each cluster and view, with p values that their selection does not bias.
 
-For cluster c and a feature x, with the n_c samples of the cluster against the n - n_c others of those that have the
-view:
-
-==========  ==========================================================================================================
-auroc       ``P(x_i > x_j) + ½P(x_i = x_j)`` for i in the cluster and j outside: (R_c - n_c(n_c + 1)/2) / (n_c(n - n_c))
-            with R_c the sum of the ranks in the cluster
-difference  mean in the cluster minus mean outside, divided by the standard deviation of all samples
-log_fold    log₂ of the ratio of both means, for features that are never negative; half of a typical value that is not
-            zero is added to the sums of both, so that it stays finite
-share       share of the samples whose value is not zero, in the cluster and outside
-p           Mann-Whitney's test, two-sided, by its normal approximation with corrections for ties and continuity
-==========  ==========================================================================================================
+Clusters that were found from a feature make that feature look significant. So the features of a view are tested with
+clusters that were learned without this view, each matched to the cluster that it resembles most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import ndtr
+import pandas
 
-from manyview._utils.compiled import njit
-from manyview._utils.environment import cores
+from manyview._utils.progress import Step, report_step
+from manyview.description.statistics import FeatureStatistics, corrected, feature_statistics, strongest
 from manyview.metrics.matching import best_matching
 from manyview.metrics.table import contingency
-from manyview.views import Array
+from manyview.views import Views
 
-# Features that are ranked at a time, by each thread.
-_BLOCK = 256
-
-
-@dataclass(frozen=True)
-class FeatureStatistics:
-    """What the module describes, each an array of shape (n_clusters, n_features); NaN if a cluster has no samples.
-
-    ``log_fold`` is NaN for features with negative values. ``p`` is NaN if all samples are in one cluster, and 1 for
-    constant features.
-    """
-
-    auroc: np.ndarray
-    difference: np.ndarray
-    log_fold: np.ndarray
-    mean: np.ndarray
-    mean_outside: np.ndarray
-    share: np.ndarray
-    share_outside: np.ndarray
-    p: np.ndarray
+# Clusters are learned again without a view on this many samples at most, which are drawn: a few thousand find an effect
+# of any size that matters, and the time stays below that of the first fit of 10,000 samples.
+_MAX_TESTED = 3_000
+# Clusters that share less with their partner, which was learned without a view, are others.
+_SAME_CLUSTER = 0.5
+_EFFECTS = ("auroc", "difference", "log_fold", "mean", "mean_outside", "share", "share_outside")
+_TYPES = {"cluster": int, "rank": int, **dict.fromkeys((*_EFFECTS, "p", "p_corrected", "overlap"), float)}
+_COLUMNS = ("cluster", "name", "view", "feature", "rank", "direction", *_EFFECTS, "p", "p_corrected", "overlap")
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Sums over the samples of each cluster, of shape (n_features, n_clusters), and over all, of shape (n_features,).
-
-    ``ties`` is ``Σ(t³ - t)`` over groups of t equal values; ``spread`` the standard deviation; ``lowest`` the least
-    value.
-    """
-
-    ranks: np.ndarray
-    values: np.ndarray
-    nonzero: np.ndarray
-    ties: np.ndarray
-    spread: np.ndarray
-    lowest: np.ndarray
-
-
-def feature_statistics(
-    view: Array, labels: np.ndarray, n_clusters: int, n_jobs: int | None = None
-) -> FeatureStatistics:
-    """Compare the samples of every cluster with all others, feature by feature.
+def marker_tables(
+    views: Views,
+    labels: np.ndarray,
+    names: Sequence[str],
+    model: Any = None,
+    *,
+    n_markers: int = 10,
+    p_values: bool = True,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> tuple[pandas.DataFrame, pandas.DataFrame, list[str]]:
+    """Return the markers of each cluster and view, their profiles, and notes for the reader.
 
     Parameters
     ----------
-    view : ndarray or sparse array of shape (n_samples, n_features)
-        Without missing values. A sparse view stays sparse.
+    views : Views
+        Checked, without samples that have no label.
     labels : ndarray of int, shape (n_samples,)
-        From 0 to ``n_clusters`` - 1.
-    n_clusters : int
-    n_jobs : int, optional
-        Number of threads; by default all processors.
+        From 0 to ``len(names) - 1``.
+    names : sequence of str
+        Name of each cluster.
+    model : fitted estimator, optional
+        What is learned again without a view for p values.
+    n_markers, p_values, seed, n_jobs
+        As for :func:`manyview.describe`.
     """
-    n, d = view.shape
-    labels = np.ascontiguousarray(labels, dtype=np.int64)
-    blocks = [slice(start, min(start + _BLOCK, d)) for start in range(0, d, _BLOCK)]
-    if isinstance(view, np.ndarray):
-        sums_of = partial(_dense_sums, view, labels, n_clusters)
-    else:
-        by_column = view.tocsc(copy=True)
-        by_column.sum_duplicates()
-        by_column.eliminate_zeros()
-        sums_of = partial(_sparse_sums, by_column, labels, n_clusters)
-    with ThreadPoolExecutor(n_jobs or cores()) as pool:
-        parts = list(pool.map(sums_of, blocks))
-    sums = _Sums(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Sums.__dataclass_fields__))
-    return _statistics(sums, np.bincount(labels, minlength=n_clusters).astype(float), n)
-
-
-def _statistics(sums: _Sums, sizes: np.ndarray, n: int) -> FeatureStatistics:
-    outside = n - sizes
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wins = sums.ranks - sizes * (sizes + 1) / 2
-        auroc = wins / (sizes * outside)
-        mean, share = sums.values / sizes, sums.nonzero / sizes
-        all_values, all_nonzero = sums.values.sum(axis=1, keepdims=True), sums.nonzero.sum(axis=1, keepdims=True)
-        mean_outside, share_outside = (all_values - sums.values) / outside, (all_nonzero - sums.nonzero) / outside
-        difference = (mean - mean_outside) / np.where(sums.spread > 0, sums.spread, 1.0)[:, None]
-        typical = np.where(all_nonzero > 0, all_values / all_nonzero, 1.0) / 2
-        log_fold = np.log2((mean + typical / sizes) / (mean_outside + typical / outside))
-        log_fold = np.where(sums.lowest[:, None] >= 0, log_fold, np.nan)
-        # Mann-Whitney: U is about normal, with this variance.
-        variance = sizes * outside / 12 * (n + 1 - sums.ties[:, None] / (n * (n - 1)))
-        z = np.maximum(np.abs(wins - sizes * outside / 2) - 0.5, 0.0) / np.sqrt(variance)
-        p = np.where(variance > 0, np.minimum(2 * ndtr(-z), 1.0), 1.0)
-    nobody = (sizes == 0) | (outside == 0)
-    p = np.where(nobody, np.nan, p)
-    parts = (auroc, difference, log_fold, mean, mean_outside, share, share_outside, p)
-    return FeatureStatistics(*(np.ascontiguousarray(part.T) for part in parts))
-
-
-def _dense_sums(view: np.ndarray, labels: np.ndarray, n_clusters: int, columns: slice) -> _Sums:
-    block = np.ascontiguousarray(view[:, columns].T)
-    if block.dtype.kind != "f":
-        block = block.astype(np.float64)
-    ranks, ties = rank_sums(block, np.argsort(block, axis=1), labels, n_clusters)
-    clusters = np.zeros((len(labels), n_clusters))
-    clusters[np.arange(len(labels)), labels] = 1.0
-    exact = block.astype(np.float64, copy=False)
-    lowest, highest = exact.min(axis=1), exact.max(axis=1)
-    # of a constant, not its rounding
-    spread = np.where(lowest == highest, 0.0, exact.std(axis=1))
-    return _Sums(ranks, exact @ clusters, (exact != 0).astype(float) @ clusters, ties, spread, lowest)
-
-
-def _sparse_sums(view: sp.csc_array, labels: np.ndarray, n_clusters: int, columns: slice) -> _Sums:
-    starts = view.indptr[columns.start : columns.stop + 1]
-    stored = slice(starts[0], starts[-1])
-    data = view.data[stored].astype(np.float64, copy=False)
-    ranks, values, nonzero, ties, spread, lowest = sparse_rank_sums(
-        data, view.indices[stored], starts - starts[0], labels, np.bincount(labels, minlength=n_clusters).astype(float)
-    )
-    return _Sums(ranks, values, nonzero, ties, spread, lowest)
-
-
-@njit(nogil=True, cache=True)
-def rank_sums(
-    points: np.ndarray, order: np.ndarray, labels: np.ndarray, n_clusters: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Add up the ranks of each cluster's samples in every row of ``points``, which ``order`` sorts.
-
-    Equal values share the mean of their ranks. Also returns ``Σ(t³ - t)`` over the groups of t equal values.
-    """
-    d, n = points.shape
-    sums, ties = np.zeros((d, n_clusters)), np.zeros(d)
-    for j in range(d):
-        values, sorted_by = points[j], order[j]
-        start = 0
-        while start < n:
-            stop = start + 1
-            while stop < n and values[sorted_by[stop]] == values[sorted_by[start]]:
-                stop += 1
-            rank, count = (start + stop + 1) / 2, float(stop - start)
-            for i in range(start, stop):
-                sums[j, labels[sorted_by[i]]] += rank
-            ties[j] += count**3 - count
-            start = stop
-    return sums, ties
-
-
-@njit(nogil=True, cache=True)
-def sparse_rank_sums(
-    data: np.ndarray, indices: np.ndarray, starts: np.ndarray, labels: np.ndarray, sizes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Compute what :class:`_Sums` holds from the stored values of some columns; all others are zero, and one tie."""
-    d, n, n_clusters = len(starts) - 1, float(len(labels)), len(sizes)
-    ranks, values, nonzero = np.zeros((d, n_clusters)), np.zeros((d, n_clusters)), np.zeros((d, n_clusters))
-    ties, spread, lowest = np.zeros(d), np.zeros(d), np.zeros(d)
-    for j in range(d):
-        own, rows = data[starts[j] : starts[j + 1]], indices[starts[j] : starts[j + 1]]
-        order = np.argsort(own)
-        n_stored = len(own)
-        n_zeros = n - n_stored
-        start = 0
-        n_below = 0  # of zero
-        while start < n_stored:
-            stop = start + 1
-            while stop < n_stored and own[order[stop]] == own[order[start]]:
-                stop += 1
-            before = 0.0
-            if own[order[start]] > 0:
-                before = n_zeros
-            else:
-                n_below = stop
-            rank, count = before + (start + stop + 1) / 2, float(stop - start)
-            for i in range(start, stop):
-                ranks[j, labels[rows[order[i]]]] += rank
-            ties[j] += count**3 - count
-            start = stop
-        ties[j] += n_zeros**3 - n_zeros
-        total = 0.0
-        for i in range(n_stored):
-            cluster = labels[rows[i]]
-            values[j, cluster] += own[i]
-            nonzero[j, cluster] += 1.0
-            total += own[i]
-        rank_of_zero = n_below + (n_zeros + 1) / 2
+    n_clusters = len(names)
+    reason = _why_no_p_values(views, model, n_clusters) if p_values else ""
+    notes = [f"No p values: {reason}."] if reason else []
+    rows, profiles = [], []
+    for v, (view, array) in enumerate(views.items()):
+        present = views.has_view(v)
+        has = np.arange(views.n_samples) if present is None else np.flatnonzero(present)
+        own = array if present is None else array[has]
+        found = feature_statistics(own, labels[has], n_clusters, n_jobs)
+        p, overlap = np.full(found.p.shape, np.nan), np.full(n_clusters, np.nan)
+        if p_values and not reason:
+            report_step(Step(f"learning again without {view}", v, views.n_views, "views"))
+            try:
+                p, overlap = honest_p(views, v, labels, model, seed, n_jobs)
+            except (ValueError, TypeError) as error:  # of the estimator; the description is useful all the same
+                notes.append(f"No p values for {view}: learning without it failed. {error}")
+        adjusted = corrected(p)
+        features = names_of(views.feature_names[v] if views.feature_names else None, own.shape[1])
+        chosen: set[int] = set()
         for cluster in range(n_clusters):
-            ranks[j, cluster] += rank_of_zero * (sizes[cluster] - nonzero[j, cluster])
-        mean = total / n
-        squares = n_zeros * mean * mean
-        for i in range(n_stored):
-            squares += (own[i] - mean) ** 2
-        if n_stored > 0:
-            lowest[j] = own[order[0]]
-            if n_zeros > 0:
-                lowest[j] = min(0.0, lowest[j])
-            if n_zeros > 0 or own[order[0]] != own[order[n_stored - 1]]:
-                spread[j] = np.sqrt(squares / n)
-    return ranks, values, nonzero, ties, spread, lowest
+            for rank, j in enumerate(strongest(found, cluster, n_markers), start=1):
+                if np.isnan(found.auroc[cluster, j]):
+                    continue
+                chosen.add(j)
+                rows.append(
+                    {
+                        "cluster": cluster,
+                        "name": names[cluster],
+                        "view": view,
+                        "feature": features[j],
+                        "rank": rank,
+                        "direction": "high" if found.auroc[cluster, j] >= 0.5 else "low",
+                        **{each: getattr(found, each)[cluster, j] for each in _EFFECTS},
+                        "p": p[cluster, j],
+                        "p_corrected": adjusted[cluster, j],
+                        "overlap": overlap[cluster],
+                    }
+                )
+        sizes = np.bincount(labels[has], minlength=n_clusters)
+        profiles.append(_profiles(found, sizes, sorted(chosen), features, view, names))
+    # As Python's texts: pandas' own cannot hold names from file names that are no UTF-8.
+    table = pandas.DataFrame(rows, columns=list(_COLUMNS), dtype=object).astype(_TYPES)
+    return table, pandas.concat(profiles, ignore_index=True), notes + _not_found(table, names)
 
 
-def strongest(statistics: FeatureStatistics, cluster: int, n_features: int) -> np.ndarray:
-    """Return the features of a cluster by effect size, largest first: by AUROC, and by the difference where equal."""
-    away = np.abs(np.nan_to_num(statistics.auroc[cluster], nan=0.5) - 0.5)
-    difference = np.abs(np.nan_to_num(statistics.difference[cluster]))
-    return np.lexsort((np.arange(len(away)), -difference, -away))[:n_features]
+def _not_found(markers: pandas.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return a sentence for each view without which some clusters are not found."""
+    weak = markers[markers["overlap"] < _SAME_CLUSTER].drop_duplicates(["view", "cluster"])
+    sentences = []
+    for view, rows in weak.groupby("view", sort=False):
+        which = ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in rows.itertuples())
+        sentences.append(
+            f"Learned without {view}, these are other clusters (overlap below {_SAME_CLUSTER}): {which}. "
+            f"The p values of their {view} markers are about the clusters that match them best."
+        )
+    return sentences
 
 
-def corrected(p: np.ndarray) -> np.ndarray:
-    """Correct p values for the number of tests by Benjamini and Hochberg; NaN stays, and does not count as a test."""
-    known = np.isfinite(p)
-    result = np.full(p.shape, np.nan)
-    if known.any():
-        from scipy.stats import false_discovery_control  # which takes a while to import
+def _profiles(
+    found: FeatureStatistics,
+    sizes: np.ndarray,
+    chosen: list[int],
+    features: list[str],
+    view: str,
+    names: Sequence[str],
+) -> pandas.DataFrame:
+    """Return z scores of the means of some features, one row per feature and one column per cluster.
 
-        result[known] = false_discovery_control(p[known])
-    return result
+    A cluster with a share w of the samples is ``(1 - w) · difference`` from the mean of all, in standard deviations.
+    """
+    scores = found.difference[:, chosen].T * (1 - sizes / max(sizes.sum(), 1))
+    table = pandas.DataFrame(scores, columns=pandas.Index(names, dtype=object))
+    table.insert(0, "feature", pandas.Series([features[j] for j in chosen], dtype=object))
+    table.insert(0, "view", pandas.Series([view] * len(chosen), dtype=object))
+    return table
+
+
+def _why_no_p_values(views: Views, model: Any, n_clusters: int) -> str:
+    """Return why clusters cannot be learned without a view; empty if they can."""
+    if model is None:
+        return (
+            "clusters that were found from a feature make it look significant, and labels without an estimator "
+            "cannot be learned again without a view"
+        )
+    if views.n_views < 2:
+        return "with a single view, no clusters can be learned without it"
+    if views.n_views - 1 < _least_views(model):
+        return f"{type(model).__name__} needs {_least_views(model)} views, and one of {views.n_views} is left out"
+    if n_clusters < 2:
+        return "there is one cluster"
+    return ""
+
+
+def _least_views(model: Any) -> int:
+    """Return with how many views an estimator works; ours asks users for two, but can do with one."""
+    from manyview.cluster import GraphEnsemble
+
+    return 1 if isinstance(model, GraphEnsemble) else getattr(model, "min_views", 1)
+
+
+def honest_p(
+    views: Views, v: int, labels: np.ndarray, model: Any, seed: int = 0, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Test the features of view v with clusters that were learned without it, matched to the labels.
+
+    Returns p values of shape (n_clusters, n_features), and the overlap of each cluster with its partner.
+    """
+    n_clusters = int(labels.max()) + 1
+    others = [u for u in range(views.n_views) if u != v]
+    present = np.ones((views.n_samples, views.n_views), dtype=bool) if views.present is None else views.present
+    rows = np.flatnonzero(present[:, v] & present[:, others].any(axis=1))
+    if len(rows) > _MAX_TESTED:
+        rows = np.sort(np.random.default_rng([seed, v]).choice(rows, _MAX_TESTED, replace=False))
+    without = Views(
+        tuple(views.arrays[u][rows] for u in others),
+        tuple(views.names[u] for u in others),
+        present=None if views.present is None else present[rows][:, others],
+    )
+    with warnings.catch_warnings():
+        # The p values hold whatever was learned, as long as it was learned without the view.
+        warnings.simplefilter("ignore")
+        learned = relearned(model, n_clusters, views.names[v]).fit(without).labels_
+    partner, overlap = matched_clusters(labels[rows], learned, n_clusters)
+    found = feature_statistics(views.arrays[v][rows], learned, int(learned.max()) + 1, n_jobs)
+    p = np.where((partner >= 0)[:, None], found.p[partner], np.nan)
+    return p, overlap
+
+
+def relearned(model: Any, n_clusters: int, without: str) -> Any:
+    """Return an estimator like the fitted one, for as many clusters, and for views without one of them."""
+    from sklearn.base import clone
+
+    fresh = clone(model)
+    parameters = fresh.get_params(deep=False)
+    changed: dict[str, Any] = {"n_clusters": n_clusters}
+    if "view_sizes" in parameters:
+        changed["view_sizes"] = None
+    if "k_range" in parameters:
+        changed["k_range"] = None
+    scaling = parameters.get("scaling")
+    if isinstance(scaling, Mapping):
+        changed["scaling"] = {name: value for name, value in scaling.items() if name != without}
+    elif scaling is not None and not isinstance(scaling, str):
+        changed["scaling"] = [each for name, each in zip(model.view_names_, scaling, strict=True) if name != without]
+    if "verbose" in parameters:
+        changed["verbose"] = False
+    fresh.set_params(**changed)
+    fresh.min_views = _least_views(model)
+    return fresh
 
 
 def matched_clusters(labels: np.ndarray, other: np.ndarray, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,9 @@ import pandas
 from scipy.special import chdtrc
 from scipy.stats import rankdata
 
-from manyview.description.markers import corrected
+from manyview._utils.text import did_you_mean
+from manyview.description.statistics import corrected
+from manyview.exceptions import ViewsError
 
 # A column of numbers with at most this many different whole values is taken as categories.
 _FEW_VALUES = 6
@@ -198,8 +200,41 @@ def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> tuple[float, int, 
 
 
 def as_frame(metadata: Any, n_samples: int) -> pandas.DataFrame:
-    """Return metadata as a data frame with a row per sample."""
+    """Return metadata as a data frame with a row per sample, and names of columns that are different texts."""
     frame = metadata if isinstance(metadata, pandas.DataFrame) else pandas.DataFrame(metadata)
     if len(frame) != n_samples:
-        raise ValueError(f"metadata: expected one row per sample ({n_samples}), got {len(frame)}.")
-    return frame
+        raise ViewsError(f"metadata: expected one row per sample ({n_samples}), got {len(frame)}.")
+    names = [str(name) for name in frame.columns]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ViewsError(f"metadata: {names.count(twice[0])} columns are called {twice[0]!r}; rename them.")
+    return frame.set_axis(names, axis="columns")
+
+
+def named_column(frame: pandas.DataFrame | None, name: str, asked_by: str) -> pandas.Series:
+    """Return a column of the metadata; the error for one that is not there names those that are.
+
+    Parameters
+    ----------
+    frame : DataFrame or None
+        The metadata.
+    name : str
+        The column.
+    asked_by : str
+        The parameter that named it, for the error.
+    """
+    if frame is None:
+        raise ViewsError(f"{asked_by}: column {name!r} is looked for in the metadata; there is none.")
+    if name not in frame.columns:
+        known = list(frame.columns)
+        raise ViewsError(
+            f"{asked_by}: the metadata has no column {name!r}.{did_you_mean(name, known)} Its columns are "
+            f"{', '.join(known)}."
+        )
+    return frame[name]
+
+
+def sample_name(values: pandas.Series, row: int) -> str:
+    """Return how errors name the sample in a row: by its id, if the metadata has them, or by its number."""
+    counted = isinstance(values.index, pandas.RangeIndex)
+    return f"row {row}" if counted else f"sample {values.index[row]!r}"

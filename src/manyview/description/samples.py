@@ -1,11 +1,17 @@
-"""Which samples are typical of a cluster, and which are between two."""
+"""Which samples are typical of a cluster, and which are between two; texts and pictures to show beside them."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
 import scipy.sparse as sp
 
+from manyview.description.metadata import named_column, sample_name
+from manyview.exceptions import ViewsError
 from manyview.graphs.scaling import learn_scaling, row_lengths
 from manyview.views import Array, Views
 
@@ -89,3 +95,61 @@ def typical_samples(
             ]
     columns = ["cluster", "role", "rank", "row", "confidence", "distance", "margin", "next_cluster"]
     return pandas.DataFrame(rows, columns=columns)
+
+
+def read_texts(texts: Any, frame: pandas.DataFrame | None, n_samples: int) -> np.ndarray:
+    """Return the text of each sample, None where there is none; ``texts`` is as for :func:`manyview.describe`."""
+    values = named_column(frame, texts, "texts") if isinstance(texts, str) else pandas.Series(list(texts), dtype=object)
+    if len(values) != n_samples:
+        raise ViewsError(f"texts: expected one per sample ({n_samples}), got {len(values)}.")
+    found = np.full(n_samples, None, dtype=object)
+    has = values.notna().to_numpy()
+    found[has] = [str(value) for value in values[has]]
+    return found
+
+
+def read_pictures(pictures: Any, frame: pandas.DataFrame | None, n_samples: int) -> np.ndarray:
+    """Return the picture of each sample: paths and None, or an array of images.
+
+    Parameters
+    ----------
+    pictures : str, sequence or array
+        As for :func:`manyview.describe`. Files have to exist; they are not opened.
+    frame : DataFrame or None
+        The metadata.
+    n_samples : int
+    """
+    if isinstance(pictures, str):
+        values = named_column(frame, pictures, "pictures")
+        where = f" of column {pictures!r}"
+    elif isinstance(pictures, np.ndarray) and pictures.dtype.kind in "biuf":
+        return _images(pictures, n_samples)
+    else:
+        values, where = pandas.Series(list(pictures), dtype=object), ""
+        first = next((value for value in values if value is not None), None)
+        if isinstance(first, np.ndarray | list | tuple):
+            return _images(np.asarray(list(values)), n_samples)
+    if len(values) != n_samples:
+        raise ViewsError(f"pictures: expected one per sample ({n_samples}), got {len(values)}.")
+    found = np.full(n_samples, None, dtype=object)
+    for row in np.flatnonzero(values.notna()).tolist():
+        path = values.iloc[row]
+        if not isinstance(path, str | os.PathLike):
+            raise ViewsError(f"pictures: expected paths of files, got {path!r} for {sample_name(values, row)}{where}.")
+        if not Path(path).is_file():
+            raise ViewsError(
+                f"pictures: there is no file {os.fspath(path)!r}, which {sample_name(values, row)}{where} names."
+            )
+        found[row] = os.fspath(path)
+    return found
+
+
+def _images(images: np.ndarray, n_samples: int) -> np.ndarray:
+    if images.dtype.kind not in "biuf" or not (images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)):
+        raise ViewsError(
+            "pictures: expected numbers of shape (n_samples, height, width), or with 3 colours as a fourth axis, got "
+            f"{images.dtype} of shape {images.shape}."
+        )
+    if len(images) != n_samples:
+        raise ViewsError(f"pictures: expected one per sample ({n_samples}), got {len(images)}.")
+    return images

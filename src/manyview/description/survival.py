@@ -14,6 +14,7 @@ import numpy as np
 import pandas
 from scipy.special import chdtrc
 
+from manyview.description.metadata import named_column, sample_name
 from manyview.exceptions import ViewsError
 
 # Words of a column of events, in lower case.
@@ -43,6 +44,19 @@ class Curve:
         """Return the survival at some times."""
         steps = np.concatenate([[1.0], self.survival])
         return steps[np.searchsorted(self.times, times, side="right")]
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Kaplan-Meier curves by cluster, and the log-rank test of all of them."""
+
+    curves: dict[int, Curve]
+    statistic: float
+    degrees: int
+    p: float
+    n_missing: int
+    time: str
+    event: str
 
 
 def kaplan_meier(times: np.ndarray, events: np.ndarray) -> Curve:
@@ -107,6 +121,54 @@ def logrank(times: np.ndarray, events: np.ndarray, groups: np.ndarray) -> tuple[
     return statistic, degrees, float(chdtrc(degrees, statistic))
 
 
+def read_survival(frame: pandas.DataFrame | None, wanted: Sequence[str] | str) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and events of the metadata, NaN where not known.
+
+    Parameters
+    ----------
+    frame : DataFrame or None
+        The metadata.
+    wanted : pair of str, or "TIME,EVENT"
+        The names of the columns, see :func:`survival_columns`.
+    """
+    time, event = survival_columns(wanted)
+    times = read_times(named_column(frame, time, "survival"), time)
+    events = read_events(named_column(frame, event, "survival"), event)
+    if not (np.isfinite(times) & np.isfinite(events)).any():
+        raise ViewsError(f"survival: no sample has both {time!r} and {event!r}.")
+    return times, events
+
+
+def survival_columns(wanted: Sequence[str] | str) -> tuple[str, str]:
+    """Return the names of the two columns."""
+    columns = tuple(part.strip() for part in wanted.split(",")) if isinstance(wanted, str) else tuple(wanted)
+    if len(columns) != 2 or not all(columns) or columns[0] == columns[1]:
+        raise ViewsError(f"survival: expected two columns, TIME,EVENT, got {wanted!r}.")
+    return columns[0], columns[1]
+
+
+def compare_survival(
+    times: np.ndarray, events: np.ndarray, labels: np.ndarray, n_clusters: int, columns: tuple[str, str]
+) -> Survival:
+    """Estimate the survival of each cluster, and test whether it is the same; samples with NaN are left out."""
+    known = np.isfinite(times) & np.isfinite(events)
+    times, events, groups = times[known], events[known].astype(bool), labels[known]
+    curves = {
+        c: kaplan_meier(times[groups == c], events[groups == c]) for c in range(n_clusters) if (groups == c).any()
+    }
+    return Survival(curves, *logrank(times, events, groups), int((~known).sum()), *columns)
+
+
+def survival_table(found: Survival, names: Sequence[str]) -> pandas.DataFrame:
+    """Return samples, events and median survival of each cluster."""
+    rows = [
+        {"cluster": c, "name": names[c], "n": curve.n_samples, "events": curve.n_events, "median": curve.median}
+        for c, curve in found.curves.items()
+    ]
+    table = pandas.DataFrame(rows, columns=["cluster", "name", "n", "events", "median"], dtype=object)
+    return table.astype({"cluster": int, "n": int, "events": int, "median": float})
+
+
 def read_events(column: Any, name: str) -> np.ndarray:
     """Return a column of events as 1 (seen), 0 (censored) and NaN (not known); words such as "dead" are understood.
 
@@ -125,8 +187,8 @@ def read_events(column: Any, name: str) -> np.ndarray:
             found[i] = float(word in _EVENT)
         else:
             raise ViewsError(
-                f"survival: column {name!r} has {value!r} in row {i}; expected 1 or 0, true or false, yes or no, "
-                "dead or alive, deceased or living, event or censored, or an empty cell."
+                f"survival: column {name!r} has {value!r} in {sample_name(values, i)}; expected 1 or 0, true or false, "
+                "yes or no, dead or alive, deceased or living, event or censored, or an empty cell."
             )
     return found
 
@@ -137,9 +199,12 @@ def read_times(column: Any, name: str) -> np.ndarray:
     values = pandas.Series(column)
     bad = np.flatnonzero(times.isna() & values.notna())
     if bad.size:
-        raise ViewsError(f"survival: column {name!r} has {values.iloc[bad[0]]!r} in row {bad[0]}; expected a time.")
+        raise ViewsError(
+            f"survival: column {name!r} has {values.iloc[bad[0]]!r} in {sample_name(values, bad[0])}; expected a time."
+        )
     found = times.to_numpy(dtype=float)
     if (found < 0).any():
         row = int(np.flatnonzero(found < 0)[0])
-        raise ViewsError(f"survival: column {name!r} has {found[row]:g} in row {row}; times are never negative.")
+        where = sample_name(values, row)
+        raise ViewsError(f"survival: column {name!r} has {found[row]:g} in {where}; times are never negative.")
     return found

@@ -20,6 +20,9 @@ from manyview.io._common import Options, Part, reading, some, text_array_of_bloc
 from manyview.io._lines import open_text
 from manyview.io._variables import whole_numbers
 
+_NULLABLE = {"i": "Int64", "u": "Int64", "b": "boolean"}
+"""pandas' types with missing values, by the kind of NumPy's."""
+
 LabelsPath = str | os.PathLike[str]
 
 _LONGEST_NUMBER = 64  # characters
@@ -35,7 +38,7 @@ class LabelSource:
     chosen: str = ""
 
     @classmethod
-    def parse(cls, given: LabelsPath) -> LabelSource:
+    def parse(cls, given: LabelsPath, argument: str = "labels") -> LabelSource:
         """Split a text into a path and the columns after it. The name of an existing file is never split."""
         text = os.fspath(given)
         if Path(text).exists():
@@ -46,7 +49,7 @@ class LabelSource:
             found = next((end for end in ends if extension_of(Path(text[:end]), LABEL_FILES)), len(text))
         path, chosen = Path(text[:found]), text[found:]
         if chosen in (":", "@"):
-            raise ValueError(f"labels: expected a column after {chosen!r}, got {text!r}.")
+            raise ValueError(f"{argument}: expected a column after {chosen!r}, got {text!r}.")
         return cls(path, chosen)
 
     @property
@@ -54,6 +57,13 @@ class LabelSource:
         """The name after the last ``@``."""
         _, mark, name = self.chosen.rpartition("@")
         return name if mark and name else None
+
+    def several(self, names: Sequence[str]) -> tuple[list[str] | None, str | None]:
+        """Return the named columns of metadata, separated by commas, None for all, and that of the ids."""
+        column, id_column = self.columns(names)
+        if column is None or column in names:
+            return None if column is None else [column], id_column
+        return [name.strip() for name in column.split(",")], id_column
 
     def columns(self, names: Sequence[str]) -> tuple[str | None, str | None]:
         """Return the named columns of the classes and of the ids; a name may itself contain ``@``."""
@@ -88,25 +98,80 @@ def annotate(
 
 def _matched(part: Part, ids: np.ndarray | None, n_samples: int, by_position: bool) -> np.ndarray:
     """Return the labels in the order of the samples, None for samples without one."""
+    rows = _rows(part, ids, n_samples, by_position)
     labels = np.asarray(part.labels)
-    if part.ids is not None and ids is not None and not by_position:
-        rows = {id_: row for row, id_ in enumerate(part.ids.tolist())}
-        found = np.array([rows.get(id_, -1) for id_ in ids.tolist()], dtype=np.intp)
-        if (found < 0).all():
-            raise FileFormatError(
-                f"{part.source}: its ids and those of the views have nothing in common. Ids here: "
-                f"{some(part.ids.tolist())}; there: {some(ids.tolist())}. If another column holds the ids, "
-                f"name it after an @: labels='{part.source}:{part.label_name}@COLUMN'."
-            )
-        labels = without_gaps(labels[found], found >= 0)
-    else:
-        _check_positions(part, n_samples, by_position)
+    labels = labels if rows is None else without_gaps(labels[rows], rows >= 0)
     if pandas.isna(labels).all():
         raise FileFormatError(
             f"{part.source}: column {part.label_name!r} is empty for all {n_samples} samples of the views. "
             "Choose another column, or leave these labels out."
         )
     return labels
+
+
+def match_metadata(
+    parts: Sequence[Part], ids: np.ndarray | None, n_samples: int, *, by_position: bool = False
+) -> tuple[pandas.DataFrame, int]:
+    """Return the columns of all files of metadata, one row per sample, and how many samples no file knows.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        One per file, from :func:`manyview.io._table_columns.read_table_metadata`.
+    ids, n_samples, by_position
+        As for :func:`annotate`.
+    """
+    frames, known = [], np.zeros(n_samples, dtype=bool)
+    for part in parts:
+        rows = _rows(part, ids, n_samples, by_position)
+        frame: pandas.DataFrame = part.table
+        if rows is None:
+            known[:] = True
+        else:
+            known |= rows >= 0
+            if (rows < 0).any():  # integers with missing values stay integers
+                kinds = {name: _NULLABLE.get(values.dtype.kind) for name, values in frame.items()}
+                frame = frame.astype({name: kind for name, kind in kinds.items() if kind is not None})
+            frame = frame.reindex(rows)
+        frame = frame.set_axis(pandas.RangeIndex(n_samples) if ids is None else ids)
+        frames.append((name_without_extension(Path(part.source)), frame))
+    return side_by_side(frames), int((~known).sum())
+
+
+def side_by_side(named: Sequence[tuple[str, pandas.DataFrame]]) -> pandas.DataFrame:
+    """Return the columns of several frames of the same samples; names that recur are prefixed with the frame's."""
+    often = Counter(column for _, frame in named for column in frame.columns)
+    full = [f"{file}:{name}" if often[name] > 1 else name for file, frame in named for name in frame.columns]
+    if len(set(full)) < len(full):
+        twice = next(name for name in full if full.count(name) > 1)
+        raise FileFormatError(f"metadata: {twice!r} is given more than once. Name every file and column once.")
+    return pandas.concat([frame for _, frame in named], axis="columns").set_axis(full, axis="columns")
+
+
+def _rows(part: Part, ids: np.ndarray | None, n_samples: int, by_position: bool) -> np.ndarray | None:
+    """Return the row of each sample in a file of labels or metadata, -1 if it has none; None if row i is sample i."""
+    is_metadata = part.table is not None
+    if part.ids is None or ids is None or by_position:
+        if is_metadata and ids is not None and not by_position:
+            raise FileFormatError(
+                f"{part.source}: no column has the ids of the views ({some(ids.tolist())}). Its columns are "
+                f"{', '.join(part.columns)}. Name that of the ids after an @: metadata='{part.source}@COLUMN', or pass "
+                "id_column=False if row i is the same sample in every file."
+            )
+        _check_positions(part, n_samples, by_position)
+        return None
+    rows = {id_: row for row, id_ in enumerate(part.ids.tolist())}
+    found = np.array([rows.get(id_, -1) for id_ in ids.tolist()], dtype=np.intp)
+    if (found < 0).all():
+        another = (
+            f"metadata='{part.source}@COLUMN'" if is_metadata else f"labels='{part.source}:{part.label_name}@COLUMN'"
+        )
+        raise FileFormatError(
+            f"{part.source}: its ids and those of the views have nothing in common. Ids here: "
+            f"{some(part.ids.tolist())}; there: {some(ids.tolist())}. If another column holds the ids, "
+            f"name it after an @: {another}."
+        )
+    return found
 
 
 def check_order(annotations: Sequence[Part], views: Sequence[Part]) -> None:
@@ -130,8 +195,9 @@ def _check_positions(part: Part, n_samples: int, by_position: bool) -> None:
             "file."
         )
     if part.n_rows != n_samples:
+        rows, what = ("rows", "they") if part.table is not None else ("labels", "labels")
         raise FileFormatError(
-            f"{part.source}: {part.n_rows} labels, but the views have {n_samples} samples. Without ids, labels are "
+            f"{part.source}: {part.n_rows} {rows}, but the views have {n_samples} samples. Without ids, {what} are "
             "matched by position, so there must be equally many."
         )
 

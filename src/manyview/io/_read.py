@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas
 
 from manyview._utils.formats import (
     LABEL_FILES,
@@ -21,7 +22,15 @@ from manyview._utils.formats import (
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
-from manyview.io._annotations import LabelSource, LabelsPath, annotate, check_order, read_text_labels
+from manyview.io._annotations import (
+    LabelSource,
+    LabelsPath,
+    annotate,
+    check_order,
+    match_metadata,
+    read_text_labels,
+    side_by_side,
+)
 from manyview.io._common import Options, Part, plain_key
 from manyview.io._ids import key_numbers
 from manyview.io._join import agreed_labels, joined, loosen, matched_by
@@ -29,8 +38,8 @@ from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
 from manyview.io._orientation import orient
-from manyview.io._table_columns import read_table, read_table_labels, settle
-from manyview.io._table_files import Table, load_table
+from manyview.io._table_columns import read_table, read_table_labels, read_table_metadata, settle
+from manyview.io._table_files import LOADERS, Table, load_table
 from manyview.io._variables import is_label_key
 from manyview.views import Reading, Views
 
@@ -47,6 +56,7 @@ _LABEL_READERS: dict[str, Reader] = {".npy": read_npy_labels, ".txt": read_text_
 
 READERS = {extension: _VIEW_READERS.get(extension, read_table) for extension in VIEW_FILES}
 LABEL_READERS = {extension: _LABEL_READERS.get(uncompressed(extension), read_table_labels) for extension in LABEL_FILES}
+METADATA_READERS = {extension: read_table_metadata for extension in LABEL_FILES if uncompressed(extension) in LOADERS}
 
 _NO_TABLES = frozenset({"changelog", "citation", "copying", "license", "licence", "manifest", "notice", "readme"})
 """Names (normalised by `plain_key`) of ``.txt`` files beside data, which are left out of a folder."""
@@ -61,6 +71,7 @@ def read_views(
     id_column: str | Sequence[str] | Literal[False] | None = None,
     label_column: str | None = None,
     labels: LabelsPath | Sequence[LabelsPath] | None = None,
+    metadata: LabelsPath | Sequence[LabelsPath] | None = None,
     header: bool | None = None,
     join: Literal["exact", "inner", "outer"] = "exact",
     match_ids: Literal["exact", "loose"] = "exact",
@@ -109,6 +120,11 @@ def read_views(
         ``labels``, and all are in ``metadata``. Labels annotate the samples of the views and neither add nor drop
         any: those without one have the label None, and what is known of other samples is left out. Where neither the
         views nor the labels have ids, they are matched by position, and there must be equally many.
+    metadata : path, or sequence of paths, optional
+        Tables of other facts about the samples, such as clinical data, for ``metadata``; they never take part in
+        clustering. All columns, or those of ``"clinical.csv:age,stage"``; ``"clinical.csv@barcode"`` names the column
+        with the ids. Rows are matched by ids if the views have some. Samples without a row have missing values, and
+        ``views.reading`` says how many there are; rows of other samples are left out.
     header : bool, optional
         Whether tables of text begin with the names of the columns. By default they do; only a first line
         of numbers (other than 0, 1, 2, ...) is an error, because it could also be a sample.
@@ -169,12 +185,14 @@ def read_views(
         transpose=_transpose(transpose),
         max_bytes=physical_memory() if max_bytes is None else max_bytes,
     )
-    files, file_names, sources = _files(path, _label_sources(labels))
+    facts = _sources(metadata, "metadata")
+    files, file_names, sources = _files(path, _sources(labels, "labels"), facts)
     # A column named as a label is not a feature. Columns without names are called by their numbers.
     named = (source.columns(())[0] for source in sources if source.chosen.startswith(":"))
-    options = replace(options, left_out=frozenset(name for name in named if name and not name.isdecimal()))
+    left_out = frozenset(name for name in named if name and not name.isdecimal()) | _named_facts(files, facts)
+    options = replace(options, left_out=left_out)
     parts = [read_file(file, READERS, options) for file in files]
-    labels_table = _labels_table(sources, options)
+    labels_table = _labels_table(sources or facts, options)
     parts, transposed = orient(
         parts, options, labels_table, file_names or [name_without_extension(file) for file in files]
     )
@@ -184,26 +202,37 @@ def read_views(
             OrientationWarning,
         )
     parts = settle(parts, options, labels_table)
-    annotations = [_read_labels(source, replace(options, known_ids=_known_ids(parts))) for source in sources]
+    options = replace(options, known_ids=_known_ids(parts))
+    annotations = [_read_labels(source, options) for source in sources]
+    tables = [read_file(each.path, METADATA_READERS, replace(options, chosen=each.chosen)) for each in facts]
     check_order(annotations, parts)
     if not sources and label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
     how = matched_by([*parts, *annotations])
     loosely = ", loosely" if match_ids == "loose" and how not in (None, "position") else ""
-    reading = Reading(None if how is None else how + loosely, transposed)
     written: dict[str, str] = {}
     if match_ids == "loose":
-        loose, written = loosen([*parts, *annotations])
-        parts, annotations = loose[: len(parts)], loose[len(parts) :]
+        loose, written = loosen([*parts, *annotations, *tables])
+        n_views, n_labels = len(parts), len(annotations)
+        parts, annotations, tables = loose[:n_views], loose[n_views:][:n_labels], loose[n_views + n_labels :]
     parts, ids = joined(parts, join)
     arrays = tuple(array for part in parts for array in part.arrays)
-    known, metadata = agreed_labels(parts) if not sources else None, None
+    known, frame, without = agreed_labels(parts) if not sources else None, None, 0
+    matching = {"ids": ids, "n_samples": arrays[0].shape[0], "by_position": id_column is False}
     if sources:
-        known, metadata = annotate(annotations, ids, arrays[0].shape[0], by_position=id_column is False)
+        known, frame = annotate(annotations, **matching)
+    if tables:
+        more, without = match_metadata(tables, **matching)
+        frame = (
+            more
+            if frame is None
+            else side_by_side([("labels", _not_in(frame, sources, facts, more)), ("metadata", more)])
+        )
+    reading = Reading(None if how is None else how + loosely, transposed, without)
     if written and ids is not None:
         ids = np.array([written[id_] for id_ in ids.tolist()])
-        metadata = None if metadata is None else metadata.set_axis(ids)
+        frame = None if frame is None else frame.set_axis(ids)
     return Views(
         arrays=arrays,
         names=tuple(names) if names is not None else _view_names(parts, file_names),
@@ -211,7 +240,7 @@ def read_views(
         labels=known,
         present=_present(parts),
         feature_names=tuple(part.feature_names for part in parts for _ in part.arrays),
-        metadata=metadata,
+        metadata=frame,
         reading=reading,
     )
 
@@ -251,9 +280,37 @@ def _known_ids(parts: Sequence[Part]) -> np.ndarray | None:
     return None if ids is None else key_numbers(ids.tolist())
 
 
-def _label_sources(labels: LabelsPath | Sequence[LabelsPath] | None) -> list[LabelSource]:
-    given = [] if labels is None else [labels] if isinstance(labels, str | os.PathLike) else list(labels)
-    return [LabelSource.parse(one) for one in given]
+def _sources(given: LabelsPath | Sequence[LabelsPath] | None, argument: str) -> list[LabelSource]:
+    several = [] if given is None else [given] if isinstance(given, str | os.PathLike) else list(given)
+    return [LabelSource.parse(one, argument) for one in several]
+
+
+def _named_facts(files: Sequence[Path], facts: Sequence[LabelSource]) -> frozenset[str]:
+    """Return the columns of metadata in files with views, which are no features then."""
+    found: set[str] = set()
+    for source in facts:
+        if source.path.resolve() in {file.resolve() for file in files}:
+            columns, _ = source.several(())
+            if columns is None:
+                raise FileFormatError(
+                    f"{source.path}: is both a file of views and metadata. Leave it out of one of them, or name its "
+                    f"columns of metadata, which are no features then: metadata='{source.path}:COLUMN,COLUMN'."
+                )
+            found.update(columns)
+    return frozenset(found)
+
+
+def _not_in(
+    frame: pandas.DataFrame, sources: Sequence[LabelSource], facts: Sequence[LabelSource], more: pandas.DataFrame
+) -> pandas.DataFrame:
+    """Return the labels without those that are columns of the metadata of the same file."""
+    tables = {source.path.resolve() for source in facts}
+    same = [
+        name
+        for name, source in zip(frame.columns, sources, strict=True)
+        if source.path.resolve() in tables and name in more.columns
+    ]
+    return frame.drop(columns=same)
 
 
 def _read_labels(source: LabelSource, options: Options) -> Part:
@@ -266,14 +323,45 @@ def _read_labels(source: LabelSource, options: Options) -> Part:
     return read_file(source.path, LABEL_READERS, replace(options, chosen=source.chosen))
 
 
-def _files(path: object, labels: list[LabelSource]) -> tuple[list[Path], list[str] | None, list[LabelSource]]:
+def read_labels(
+    labels: LabelsPath,
+    views: Views,
+    *,
+    id_column: str | Sequence[str] | Literal[False] | None = None,
+    header: bool | None = None,
+    match_ids: str = "exact",
+) -> np.ndarray:
+    """Return labels of a file for the samples of views that were read already, None for samples without one.
+
+    Parameters
+    ----------
+    labels : path
+        As for :func:`read_views`: ``FILE``, ``FILE:COLUMN`` or ``FILE:COLUMN@ID``.
+    views : Views
+        With the ids of the samples, if they have some.
+    id_column, header, match_ids
+        As for :func:`read_views`.
+    """
+    ids = views.sample_ids
+    known = None if ids is None else key_numbers(ids.tolist())
+    options = Options(id_column=_id_names(id_column), header=header, max_bytes=physical_memory(), known_ids=known)
+    part = _read_labels(LabelSource.parse(labels), options)
+    if match_ids == "loose" and ids is not None:
+        (part, own), _ = loosen([part, Part("views", ids=ids)])
+        ids = own.ids
+    return annotate([part], ids, views.n_samples, by_position=id_column is False)[0]
+
+
+def _files(
+    path: object, labels: list[LabelSource], facts: list[LabelSource]
+) -> tuple[list[Path], list[str] | None, list[LabelSource]]:
     """Return the files to read, the names given to them if any, and the files of labels."""
     if isinstance(path, Mapping):
         names, files = [str(name) for name in path], [Path(file) for file in path.values()]
     elif isinstance(path, str | os.PathLike):
         if not Path(path).is_dir():
             return [Path(path)], None, labels
-        files, labels = _files_in(Path(path), labels)
+        files, labels = _files_in(Path(path), labels, facts)
         names = [name_without_extension(file) for file in files]
     elif isinstance(path, Sequence) and not isinstance(path, bytes):
         files = [Path(file) for file in path]
@@ -285,7 +373,9 @@ def _files(path: object, labels: list[LabelSource]) -> tuple[list[Path], list[st
     return files, names, labels
 
 
-def _files_in(folder: Path, labels: list[LabelSource]) -> tuple[list[Path], list[LabelSource]]:
+def _files_in(
+    folder: Path, labels: list[LabelSource], facts: list[LabelSource]
+) -> tuple[list[Path], list[LabelSource]]:
     visible = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     data = [file for file in visible if extension_of(file, READERS) is not None and not _is_text_beside(file)]
     if not labels:
@@ -298,7 +388,7 @@ def _files_in(folder: Path, labels: list[LabelSource]) -> tuple[list[Path], list
                 "Pass labels= to choose."
             )
         labels = [LabelSource(file) for file in named]
-    others = {source.path.resolve() for source in labels}
+    others = {source.path.resolve() for source in [*labels, *facts]}
     files = [file for file in data if file.resolve() not in others]
     if not files:
         found = ", ".join(file.name for file in visible[:8]) or "no files"

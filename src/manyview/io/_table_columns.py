@@ -11,6 +11,7 @@ import numpy as np
 import pandas
 
 from manyview._utils.formats import name_without_extension
+from manyview._utils.text import did_you_mean
 from manyview.exceptions import FileFormatError
 from manyview.io._annotations import LabelSource
 from manyview.io._common import Options, Part, plain_key, text_array_of_blocks, without_gaps
@@ -88,17 +89,9 @@ def _names_only(parts: list[Part]) -> list[Part]:
 
 def read_table_labels(path: Path, options: Options) -> Part:
     """Read a table of classes: the only column besides the ids, or the one chosen by name or by the caller."""
-    source = LabelSource(path, options.chosen)
-    named = (source.id_column,) if source.id_column else options.id_column
-    table = load_table(path, replace(options, id_column=named))
-    column, id_column = source.columns(table.names)
-    if id_column is not None and id_column not in table.names:
-        raise FileFormatError(
-            f"{path}: has no column {id_column!r}, which is named after the @ as that of the ids. "
-            f"It has the columns {listed(table.names)}."
-        )
-    named = (id_column,) if id_column else options.id_column
-    options = replace(options, id_column=named, label_column=column or options.label_column)
+    table, options = _load_annotations(path, options)
+    column, _ = LabelSource(path, options.chosen).columns(table.names)
+    options = replace(options, label_column=column or options.label_column)
     id_at = find_label_ids(table, options)
     rest = [column for column in range(len(table.names)) if column != id_at]
     only = rest[0] if len(rest) == 1 and options.label_column is None else None
@@ -122,6 +115,61 @@ def read_table_labels(path: Path, options: Options) -> Part:
         label_name=table.names[label_at],
         id_name=None if id_at is None else table.names[id_at],
     )
+
+
+def read_table_metadata(path: Path, options: Options) -> Part:
+    """Read a table of facts about the samples: all columns besides the ids, or those that the caller chose.
+
+    ``table`` of the part is a data frame with names, and ``labels`` are the numbers of its rows.
+    """
+    table, options = _load_annotations(path, options)
+    chosen, _ = LabelSource(path, options.chosen).several(table.names)
+    id_at = find_label_ids(table, replace(options, label_column=""))  # any column may be the id
+    columns = [at for at in range(len(table.names)) if at not in (id_at, row_numbers(table))]
+    for name in chosen or ():
+        if name not in [table.names[at] for at in columns]:
+            raise FileFormatError(
+                f"{path}: has no column {name!r} besides the ids.{did_you_mean(name, table.names)} It has the columns "
+                f"{listed(table.names)}."
+            )
+    columns = [at for at in columns if chosen is None or table.names[at] in chosen]
+    if not columns:
+        raise FileFormatError(f"{path}: has no column besides the ids, {listed(table.names)}; expected metadata.")
+    names = [table.names[at] for at in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FileFormatError(f"{path}: {names.count(twice)} columns are called {twice!r}. Rename them.")
+    table = table if id_at is None else _with_texts(table, id_at, options)
+    frame = pandas.DataFrame({name: _facts(table.frame[at]) for name, at in zip(names, columns, strict=True)})
+    return Part(
+        str(path),
+        ids=_ids(table, id_at),
+        labels=np.arange(len(frame)),
+        columns=tuple(table.names),
+        id_name=None if id_at is None else table.names[id_at],
+        table=frame,
+    )
+
+
+def _facts(values: Any) -> Any:
+    """Return a column of metadata: numbers if all its cells are, whole ones as integers though cells may be empty."""
+    found = numbers_in(values)
+    is_float = isinstance(found.dtype, np.dtype) and found.dtype.kind == "f"
+    return found.astype("Int64") if is_float and found.isna().any() and is_whole(found.dropna().to_numpy()) else found
+
+
+def _load_annotations(path: Path, options: Options) -> tuple[Table, Options]:
+    """Load a table of classes or metadata; the options have the column of its ids, if the caller named one."""
+    source = LabelSource(path, options.chosen)
+    named = (source.id_column,) if source.id_column else options.id_column
+    table = load_table(path, replace(options, id_column=named))
+    _, id_column = source.columns(table.names)
+    if id_column is not None and id_column not in table.names:
+        raise FileFormatError(
+            f"{path}: has no column {id_column!r}, which is named after the @ as that of the ids."
+            f"{did_you_mean(id_column, table.names)} It has the columns {listed(table.names)}."
+        )
+    return table, replace(options, id_column=(id_column,) if id_column else options.id_column)
 
 
 def _find_labels(table: Table, label_column: str | None, id_at: int | None) -> int | None:

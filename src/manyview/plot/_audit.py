@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview.plot._shared import axes_or_new, horizontal_bars, result_fields, share_limits
+from manyview.plot._shared import axes_or_new, fill_docstring, horizontal_bars, result_fields, share_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@fill_docstring
 def audit(result: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the agreement of each run of an audit with the reference.
 
@@ -19,12 +20,7 @@ def audit(result: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     result : result of ``manyview.audit``
         With ``question``, ``estimator``, ``names``, ``agreement`` (adjusted Rand index for each name) and ``passed``.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

@@ -9,7 +9,14 @@ import numpy as np
 
 from manyview._utils.drawing import AGREEMENTS, is_by_view, steps, usual_keys
 from manyview.exceptions import PlotError
-from manyview.plot._shared import axes_or_new, colours, fitted_attribute, legend_on_top, matplotlib_module
+from manyview.plot._shared import (
+    axes_or_new,
+    colours,
+    fill_docstring,
+    fitted_attribute,
+    legend_on_top,
+    matplotlib_module,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
 _MAX_TICKS = 10
 
 
+@fill_docstring
 def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw the records of a fit, ``history_``, over its passes.
 
@@ -29,12 +37,7 @@ def convergence(model: Any, *, keys: str | Sequence[str] | None = None, ax: Axes
         number of members; for CoTrainingSpectral and SNF, which have no objective, ``subspace_change`` and
         ``relative_change``; for ConcatKMeans and ConcatSpectral, ``start_objective`` against the number of the start.
         An array with a value for each view becomes a line for each.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

@@ -6,19 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from manyview.description.heat_map import FULL_COLOUR, heat_maps, sample_order
+from manyview.description.map import spread_over_clusters
 from manyview.exceptions import PlotError
-from manyview.plot._shared import axes_or_new, colours, result_fields
+from manyview.plot._shared import axes_or_new, colours, fill_docstring, result_fields
+from manyview.views import check_views
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SOURCE = "manyview.describe"
-# z scores from which a cell has the full colour.
-_FULL_COLOUR = 2.0
 
 
-def markers(description: Any, *, n_markers: int = 3, view: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw a heat map of the strongest markers: their means in each cluster, in standard deviations.
+@fill_docstring
+def markers(
+    description: Any,
+    *,
+    n_markers: int = 3,
+    view: str | None = None,
+    samples: Any = None,
+    max_samples: int = 2000,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a heat map of the strongest markers: their means in each cluster, or every sample.
+
+    Colours are standard deviations from the mean of all samples.
 
     Parameters
     ----------
@@ -28,12 +40,11 @@ def markers(description: Any, *, n_markers: int = 3, view: str | None = None, ax
         Markers of each cluster and view.
     view : str, optional
         Only those of this view.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    samples : Views, list or dict of arrays, optional
+        What was described: a column for each sample, by cluster and confidence, in place of a column for each cluster.
+    max_samples : int, default=2000
+        Columns at most. Of more samples, some are drawn at random such that small clusters stay visible.
+    %(ax)s
 
     Examples
     --------
@@ -45,6 +56,9 @@ def markers(description: Any, *, n_markers: int = 3, view: str | None = None, ax
     >>> ax = plot.markers(found, n_markers=1, ax=Figure().subplots())
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['cluster 0', 'cluster 1', 'cluster 2']
+    >>> ax = plot.markers(found, n_markers=1, samples=views, ax=Figure().subplots())
+    >>> ax.images[0].get_array().shape[1]
+    90
     """
     table, profiles, names = result_fields(description, _SOURCE, "markers", "profiles", "names")
     if view is not None and view not in set(table["view"]):
@@ -53,21 +67,47 @@ def markers(description: Any, *, n_markers: int = 3, view: str | None = None, ax
     chosen = chosen if view is None else chosen[chosen["view"] == view]
     if not len(chosen):
         raise PlotError("there are no markers to draw: with one cluster, nothing sets it apart.")
-    chosen = chosen.sort_values(["view", "cluster", "rank"], kind="stable").drop_duplicates(["view", "feature"])
-    scores = profiles.set_index(["view", "feature"])[list(names)]
-    rows = list(zip(chosen["view"], chosen["feature"], strict=True))
-    values = scores.loc[rows].to_numpy()
+    if samples is None:
+        chosen = chosen.sort_values(["view", "cluster", "rank"], kind="stable").drop_duplicates(["view", "feature"])
+        rows = list(zip(chosen["view"], chosen["feature"], strict=True))
+        values = profiles.set_index(["view", "feature"])[list(names)].loc[rows].to_numpy()
+        ends = np.arange(len(names) + 1) - 0.5
+    else:
+        rows, values, ends = _by_sample(description, samples, n_markers, view, max_samples)
     ax = axes_or_new(ax)
-    image = ax.imshow(values, aspect="auto", cmap="RdBu_r", vmin=-_FULL_COLOUR, vmax=_FULL_COLOUR)
-    one_view = view is not None or chosen["view"].nunique() == 1
+    image = ax.imshow(
+        values, aspect="auto", cmap="RdBu_r", vmin=-FULL_COLOUR, vmax=FULL_COLOUR, interpolation="nearest"
+    )
+    one_view = view is not None or len({own for own, _ in rows}) == 1
     ax.set_yticks(range(len(rows)), [feature if one_view else f"{feature} ({own})" for own, feature in rows])
-    ax.set_xticks(range(len(names)), names, rotation=30 if max(map(len, names)) > 12 else 0)
+    ax.set_xticks((ends[1:] + ends[:-1]) / 2, names, rotation=30 if max(map(len, names)) > 12 else 0)
     ax.tick_params(length=0)
-    ax.set_title("means of the strongest markers" + (f" of {view}" if view is not None else ""))
+    if samples is not None:
+        ax.vlines(ends[1:-1], -0.5, len(rows) - 0.5, colors="black", linewidth=0.8)
+    what = "means of the strongest markers" if samples is None else "the strongest markers, sample by sample"
+    ax.set_title(what + (f" of {view}" if view is not None else ""))
     ax.figure.colorbar(image, ax=ax, label="standard deviations from the mean of all samples")
     return ax
 
 
+def _by_sample(
+    description: Any, samples: Any, n_markers: int, view: str | None, max_samples: int
+) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
+    """Return the markers, their z scores in each sample, and where clusters begin and end."""
+    views = check_views(samples, keep_float32=True)
+    if len(description.rows) > views.n_samples or description.rows.max() >= views.n_samples:
+        raise PlotError(f"samples: expected the views that were described, got views of {views.n_samples} samples.")
+    shown = spread_over_clusters(description.labels, max_samples)
+    maps = [each for each in heat_maps(description, views, shown, n_markers) if view in (None, each.view)]
+    sure = None if description.confidence is None else description.confidence[shown]
+    labels = description.labels[shown]
+    order = sample_order(labels, sure, maps)
+    rows = [(each.view, feature) for each in maps for feature in each.markers["feature"]]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=len(description.names)))]) - 0.5
+    return rows, np.vstack([each.scores for each in maps])[:, order], ends
+
+
+@fill_docstring
 def survival(description: Any, *, ax: Axes | None = None) -> Axes:
     """Draw Kaplan-Meier curves of the clusters, with marks where samples were censored.
 
@@ -75,12 +115,7 @@ def survival(description: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     description : Description
         Of :func:`manyview.describe`, with ``survival``.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------
@@ -111,6 +146,7 @@ def survival(description: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@fill_docstring
 def metadata(description: Any, column: str, *, ax: Axes | None = None) -> Axes:
     """Draw a column of the metadata by cluster: shares of categories, or quartiles of numbers.
 
@@ -120,12 +156,7 @@ def metadata(description: Any, column: str, *, ax: Axes | None = None) -> Axes:
         Of :func:`manyview.describe`, with ``metadata``.
     column : str
         One of its columns.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figure of the embedding: samples as points in the plane."""
+"""Figure of the samples as points in the plane: the map of the reports, or dimensions of the embedding."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from manyview._utils.drawing import bring_means, circle, principal
+from manyview.description.map import choose_shown, project
 from manyview.exceptions import PlotError
-from manyview.plot._shared import axes_or_new, clusters, colours, fitted_attribute, matplotlib_module
+from manyview.plot._shared import axes_or_new, clusters, colours, fill_docstring, fitted_attribute, matplotlib_module
+from manyview.views import check_views
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,85 +20,104 @@ _MIN_STRENGTH = 0.15  # of the colour of a sample whose confidence is 0
 _MAX_NAMES = 30  # names of more clusters would cover the points
 
 
+@fill_docstring
 def embedding(
     model: Any,
+    views: Any = None,
     *,
-    projection: str | tuple[int, int] = "auto",
+    projection: str | tuple[int, int] = "map",
     labels: Any = None,
     max_points: int = 5000,
     random_state: int | np.random.RandomState | None = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the samples in two dimensions of ``embedding_``, coloured by cluster, paler where ``confidence_`` is low.
+    """Draw the samples as points in the plane, coloured by cluster, paler where ``confidence_`` is low.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``embedding_``.
-    projection : "auto", "pca", "circle" or pair of int, default="auto"
-        "pca" draws the first two principal components of ``embedding_``. "circle" is the linear projection that brings
-        the means of three or more clusters as near as possible to equal distances on a circle. It shows all clusters
-        where the components are equally important, as in spectral embeddings. "auto" takes "circle" for three or
-        more clusters, else "pca". A pair draws two columns.
+        With ``embedding_``, unless views are given.
+    views : Views, list or dict of arrays, optional
+        What it was fitted on, for the same map as in reports. Without them, the samples of a cluster are spread by
+        ``embedding_``, in which they differ little.
+    projection : "map", "pca", "circle" or pair of int, default="map"
+        "map" puts a sample between the clusters that it is a mixture of, and spreads the samples of a cluster around
+        that point by its own two principal components. The others are linear projections of ``embedding_``: "pca" draws
+        the first two principal components; "circle" brings the means of three or more clusters as near as possible to
+        equal distances on a circle; a pair draws two columns.
     labels : array-like of shape (n_samples,), optional
         Labels to colour by, instead of the model's clusters; numbers or names.
     max_points : int, default=5000
-        Maximum number of points. Of more samples, a random sample is drawn; the title has both numbers.
+        Maximum number of points. Of more samples, a random sample is drawn in which small clusters stay visible; the
+        title has both numbers.
     random_state : int, RandomState or None, default=0
         Random seed of that sample.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> from manyview import GraphEnsemble, plot
     >>> from manyview.datasets import make_multiview
-    >>> model = GraphEnsemble(3, random_state=0).fit(make_multiview(120, n_clusters=3, random_state=0))
-    >>> print(plot.embedding(model, max_points=100, ax=Figure().subplots()).get_title())
+    >>> views = make_multiview(120, n_clusters=3, random_state=0)
+    >>> model = GraphEnsemble(3, random_state=0).fit(views)
+    >>> print(plot.embedding(model, views, max_points=100, ax=Figure().subplots()).get_title())
     GraphEnsemble: 100 of 120 samples, pale: less sure
     """
-    coordinates = np.asarray(fitted_attribute(model, "embedding_"))
+    if isinstance(projection, str) and projection not in ("map", "pca", "circle"):
+        raise PlotError(
+            f"projection: expected 'map', 'pca', 'circle' or two columns of embedding_, got {projection!r}."
+        )
+    own = fitted_attribute(model, "labels_")
     names, codes = clusters(model, labels)
-    points, axis_labels = _project(coordinates, codes, projection)
-    confidence = getattr(model, "confidence_", None)
     if max_points < 1:
         raise PlotError(f"max_points: expected at least 1, got {max_points}.")
-    shown = np.arange(len(points))
-    if len(points) > max_points:
-        shown = check_random_state(random_state).choice(len(points), max_points, replace=False)
-    strength = np.ones(len(shown)) if confidence is None else _MIN_STRENGTH + (1 - _MIN_STRENGTH) * confidence[shown]
-    shown, strength = shown[np.argsort(strength)], np.sort(strength)  # those with high confidence on top
-    rgb = colours(len(names))[codes[shown]]
+    if projection != "map" or views is None:
+        coordinates = np.asarray(fitted_attribute(model, "embedding_"))
+    shown = choose_shown(
+        model, np.unique(own, return_inverse=True)[1], check_random_state(random_state).randint(2**31 - 1), max_points
+    )
+    rows = shown.rows
+    if projection == "map":
+        points, axis_labels = project(model, _checked(model, views), shown)[0], [_BETWEEN, ""]
+    elif isinstance(projection, str):
+        points, axis_labels = _principal(coordinates) if projection == "pca" else _circle(coordinates, codes)
+        points = points[rows]
+    else:
+        points, axis_labels = _columns(coordinates, projection)
+        points = points[rows]
+    confidence = getattr(model, "confidence_", None)
+    strength = np.ones(len(rows)) if confidence is None else _MIN_STRENGTH + (1 - _MIN_STRENGTH) * confidence[rows]
+    order = np.argsort(strength, kind="stable")  # those with high confidence on top
+    rgb = colours(len(names))[codes[rows[order]]]
 
     ax = axes_or_new(ax)
-    size = float(np.clip(20_000 / len(shown), 4, 40))
-    ax.scatter(points[shown, 0], points[shown, 1], s=size, c=1 - strength[:, None] * (1 - rgb), linewidths=0)
-    _write_names(ax, points, codes, names)
+    size = float(np.clip(20_000 / len(rows), 4, 40))
+    x, y = points[order].T
+    ax.scatter(x, y, s=size, c=1 - strength[order, None] * (1 - rgb), linewidths=0)
+    _write_names(ax, points, codes[rows], names)
     ax.set(xticks=[], yticks=[], xlabel=axis_labels[0], ylabel=axis_labels[1])
-    count = f"{len(points):,}" if len(shown) == len(points) else f"{len(shown):,} of {len(points):,}"
+    if projection == "map":
+        ax.set_aspect("equal", adjustable="datalim")  # distances within a cluster are comparable in all directions
+    count = f"{len(own):,}" if len(rows) == len(own) else f"{len(rows):,} of {len(own):,}"
     pale = "" if confidence is None else ", pale: less sure"
     ax.set_title(f"{type(model).__name__}: {count} samples{pale}")
     return ax
 
 
-def _project(
-    coordinates: np.ndarray, codes: np.ndarray, projection: str | tuple[int, int]
-) -> tuple[np.ndarray, list[str]]:
-    """Return the points, and the labels of the two axes."""
-    if not isinstance(projection, str):
-        return _columns(coordinates, projection)
-    if projection == "auto":
-        projection = "circle" if codes.max() >= 2 else "pca"
-    if projection not in ("pca", "circle"):
+_BETWEEN = "samples between the clusters that they are mixtures of"
+
+
+def _checked(model: Any, views: Any) -> Any:
+    """Return the views, checked, if there are any; they must have the samples of the model."""
+    if views is None:
+        return None
+    given = check_views(views, view_sizes=getattr(model, "view_sizes", None), keep_float32=True)
+    if given.n_samples != len(model.labels_):
         raise PlotError(
-            f"projection: expected 'auto', 'pca', 'circle' or two columns of embedding_, got {projection!r}."
+            f"views: expected the {len(model.labels_)} samples that the model was fitted on, got {given.n_samples}."
         )
-    return _principal(coordinates) if projection == "pca" else _circle(coordinates, codes)
+    return given
 
 
 def _principal(coordinates: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -124,7 +145,8 @@ def _columns(coordinates: np.ndarray, columns: tuple[int, int]) -> tuple[np.ndar
 def _write_names(ax: Axes, points: np.ndarray, codes: np.ndarray, names: list[str]) -> None:
     """Write the names of the largest clusters, each above the middle of its samples."""
     halo = [matplotlib_module("patheffects").withStroke(linewidth=3, foreground="white")]
-    for code in np.argsort(-np.bincount(codes), kind="stable")[:_MAX_NAMES]:
+    sizes = np.bincount(codes)
+    for code in np.argsort(-sizes, kind="stable")[: min(_MAX_NAMES, np.count_nonzero(sizes))]:
         x, y = np.median(points[codes == code], axis=0)
         ax.annotate(
             names[code], (x, y), (0, 4), textcoords="offset points", ha="center", fontweight="bold", path_effects=halo

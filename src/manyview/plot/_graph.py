@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from manyview.exceptions import PlotError
 from manyview.graphs.components import binned, places, strongest_group
-from manyview.plot._shared import axes_or_new, clusters, fitted_attribute, matplotlib_module
+from manyview.plot._shared import axes_or_new, clusters, fill_docstring, fitted_attribute, matplotlib_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ _MIN_GAP = 0.04  # between names, as a share of the axis; closer ones would over
 _MAX_HORIZONTAL_NAME = 3  # letters; longer names are written upright
 
 
+@fill_docstring
 def graph(
     model: Any,
     *,
@@ -43,12 +44,7 @@ def graph(
         Labels to order by, instead of the model's clusters; numbers or names.
     max_pixels : int, default=500
         Maximum number of rows and columns of the image.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

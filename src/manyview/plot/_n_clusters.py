@@ -12,6 +12,7 @@ from manyview.exceptions import PlotError
 from manyview.plot._shared import (
     axes_or_new,
     colours,
+    fill_docstring,
     legend_on_top,
     matplotlib_module,
     result_fields,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@fill_docstring
 def n_clusters(result: Any, *, keys: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw the scores of each number of clusters, and mark the suggested number.
 
@@ -31,12 +33,7 @@ def n_clusters(result: Any, *, keys: Sequence[str] | None = None, ax: Axes | Non
     keys : sequence of str, optional
         The scores to draw; all but those of the reference if None. A single score is drawn as it is. Several scores
         have different units, so each is drawn as a share of its highest value, which is in the legend.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

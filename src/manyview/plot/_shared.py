@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _GOLDEN_RATIO = 0.618034
+
+# What the docstrings of all figures end with.
+_AX = """ax : Axes, optional
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes"""
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
+
+def fill_docstring(draw: Draw) -> Draw:
+    """Replace ``%(ax)s`` in the docstring of a figure by the entries that all of them share."""
+    draw.__doc__ = (draw.__doc__ or "").replace("%(ax)s", _AX)
+    return draw
 
 
 def matplotlib_module(name: str) -> ModuleType:

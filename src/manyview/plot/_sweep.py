@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from manyview.exceptions import PlotError
-from manyview.plot._shared import axes_or_new, colours, share_limits
+from manyview.plot._shared import axes_or_new, colours, fill_docstring, share_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ _MAX_CELLS_WITH_NUMBERS = 100  # numbers in larger heat maps would be too small 
 _MAX_TICKS = 15
 
 
+@fill_docstring
 def sweep(
     parameter: str | Sequence[str],
     values: Any,
@@ -49,12 +50,7 @@ def sweep(
         Scores of methods that depend on row order cannot be judged without it.
     score : str, default="ACC"
         Name of the score. In ``cv_results_`` of several scores, the one to draw.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

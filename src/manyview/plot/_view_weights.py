@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from manyview.plot._shared import axes_or_new, fitted_attribute, horizontal_bars
+from manyview.plot._shared import axes_or_new, fill_docstring, fitted_attribute, horizontal_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@fill_docstring
 def view_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the weight of each view as a bar.
 
@@ -19,12 +20,7 @@ def view_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : fitted estimator
         With ``view_weights_``.
-    ax : Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
+    %(ax)s
 
     Examples
     --------

@@ -92,7 +92,11 @@ def _largest(sizes: np.ndarray) -> np.ndarray:
 
 
 def list_samples(
-    clusters: np.ndarray, name: Callable[[int], str], confidence: np.ndarray | None, classes: Classes | None
+    clusters: np.ndarray,
+    name: Callable[[int], str],
+    confidence: np.ndarray | None,
+    classes: Classes | None,
+    sample_names: bool = True,
 ) -> list[dict[str, Any]]:
     """List the samples of every cluster by descending confidence; of many, evenly spaced ones of that order.
 
@@ -103,6 +107,8 @@ def list_samples(
         From the row of a sample to its name.
     confidence : ndarray of shape (n_samples,), optional
     classes : Classes, optional
+    sample_names : bool, default=True
+        Whether the class of a single sample may be shown.
 
     Returns
     -------
@@ -126,7 +132,7 @@ def list_samples(
                     {
                         "id": name(row),
                         "confidence": None if confidence is None else round(float(confidence[row]), 4),
-                        "label": None if classes is None else classes.name(classes.codes[row]),
+                        "label": None if classes is None or not sample_names else classes.name(classes.codes[row]),
                     }
                     for row in rows
                 ],

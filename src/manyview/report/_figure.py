@@ -25,7 +25,7 @@ plain = partial(escape, quote=False)
 _SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down", "hexagon")
 _FEW_TICKS, _SOME_TICKS, _MANY_TICKS = (1,), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8)
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_PNG_WITH_PALETTE = 3
+_PNG_GREY, _PNG_RGB, _PNG_WITH_PALETTE = 0, 2, 3
 
 
 class Figure(NamedTuple):
@@ -191,16 +191,33 @@ def picture_address(image: Sequence[Sequence[float]] | np.ndarray) -> str:
         np.quantile(weights[weights > 0], 0.99) if weights.any() else 1.0
     )  # so that a few strong edges do not hide the others
     opacity = np.rint(255 * np.sqrt(np.minimum(weights / largest, 1))).astype(np.uint8)
-    height, width = opacity.shape
-    lines = np.column_stack([np.zeros(height, np.uint8), opacity])  # each line begins with its filter: none
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _PNG_WITH_PALETTE, 0, 0, 0)),
-        (b"PLTE", bytes(3 * 256)),
-        (b"tRNS", bytes(range(256))),
-        (b"IDAT", zlib.compress(lines.tobytes(), 9)),
-        (b"IEND", b""),
-    )
-    png = _PNG_SIGNATURE + b"".join(_chunk(name, data) for name, data in chunks)
+    return _png(opacity, _PNG_WITH_PALETTE, (b"PLTE", bytes(3 * 256)), (b"tRNS", bytes(range(256))))
+
+
+def png_address(image: np.ndarray) -> str:
+    """Return an image as the address of a PNG image.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (height, width) or (height, width, 3)
+        Shades of grey, or red, green and blue.
+
+    Returns
+    -------
+    str
+        A ``data:`` address.
+    """
+    return _png(image, _PNG_GREY if image.ndim == 2 else _PNG_RGB)
+
+
+def _png(pixels: np.ndarray, colours: int, *chunks: tuple[bytes, bytes]) -> str:
+    height, width = pixels.shape[:2]
+    # each line begins with its filter: none
+    lines = np.column_stack([np.zeros(height, np.uint8), pixels.reshape(height, -1)])
+    header = struct.pack(">IIBBBBB", width, height, 8, colours, 0, 0, 0)
+    data = zlib.compress(lines.tobytes(), 9)
+    parts = ((b"IHDR", header), *chunks, (b"IDAT", data), (b"IEND", b""))
+    png = _PNG_SIGNATURE + b"".join(_chunk(name, content) for name, content in parts)
     return "data:image/png;base64," + base64.b64encode(png).decode()
 
 

@@ -6,6 +6,7 @@ A page is one file. Texts from outside, such as names of views, are escaped by t
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,9 @@ def _templates() -> Environment:
         percent=percent,
         question=question,
         short_answer=short_answer,
+        begin=begin,
+        digits=digits,
+        small_p=small_p,
     )
     return environment
 
@@ -135,6 +139,49 @@ def p_value(value: float | None) -> str:
     ('0.012', '< 0.001')
     """
     return "< 0.001" if value is not None and value < 0.001 else number(value)
+
+
+def small_p(value: float | None) -> str:
+    """Format a p value with two digits, and tiny ones as a bound: of many tests, the order of magnitude matters.
+
+    Examples
+    --------
+    >>> small_p(0.0123), small_p(2.34e-9), small_p(0.5), small_p(1e-99), small_p(None)
+    ('0.012', '2.3e−9', '0.50', '< 1e−15', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return _NOTHING
+    if value < 1e-15:
+        return "< 1e−15"
+    if value >= 0.001:
+        return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+    mantissa, power = f"{value:.1e}".split("e")
+    return f"{mantissa}e−{abs(int(power))}"
+
+
+def digits(value: float | None) -> str:
+    """Format a number of any size with four digits; a dash if there is none.
+
+    Examples
+    --------
+    >>> digits(1234.5678), digits(-0.00012345), digits(2000000.0), digits(None)
+    ('1,235', '−0.0001234', '2,000,000', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return _NOTHING
+    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+    return text.replace("-", "−")
+
+
+def begin(name: str) -> str:
+    """Return the name of a cluster for the beginning of a line; names that users gave stay as they are.
+
+    Examples
+    --------
+    >>> begin("cluster 3"), begin("basal-like")
+    ('Cluster 3', 'basal-like')
+    """
+    return f"C{name[1:]}" if re.fullmatch(r"cluster -?\d+", name) else name
 
 
 def score_name(name: str) -> str:

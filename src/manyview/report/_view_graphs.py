@@ -1,4 +1,4 @@
-"""Graphs among the samples that a report shows: which samples, the graph and votes of each view, and images.
+"""Graphs among the samples that a report shows: the graph and votes of each view, and images.
 
 A view votes for the cluster to which most of a sample's nearest anchors in that view belong.
 """
@@ -7,50 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.graphs import SCALERS, can_weights
+from manyview.description.map import Shown, learned_graph, scaled_views
+from manyview.graphs import can_weights
 from manyview.graphs.components import binned, places
 from manyview.graphs.neighbours import nearest_rows
 from manyview.graphs.similarity import list_graph
 from manyview.metrics import adjusted_rand
-from manyview.views import Array, Views, check_views
-from manyview.views.joins import spread
+from manyview.views import Array, Views
 
 _NEIGHBORS = 10  # the paper's
-_MAX_SHOWN = 2000
-_MAX_ANCHORS = (600, 2000)  # for few and for many clusters
-_ANCHORS_OF_CLUSTER = 15
 _MAX_PIXELS = 250
 _DIGITS = 4
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The samples that are shown, and the anchors that they are compared with.
-
-    Parameters
-    ----------
-    rows, anchors : ndarrays of int
-        Rows of the data.
-    anchor_positions : ndarray of int
-        Positions of these anchors among those of the model; the same as ``anchors`` if the model has none.
-    codes, anchor_codes : ndarrays of int
-        Clusters of the samples and of the anchors, from 0.
-    own_anchors : bool
-        Whether the anchors are those of the model.
-    """
-
-    rows: np.ndarray
-    anchors: np.ndarray
-    anchor_positions: np.ndarray
-    codes: np.ndarray
-    anchor_codes: np.ndarray
-    own_anchors: bool
 
 
 @dataclass(frozen=True)
@@ -67,89 +39,6 @@ class Vote:
 
     graph: sp.csr_array
     cluster: np.ndarray
-
-
-def choose_shown(model: Any, codes: np.ndarray, random_state: int = 0) -> Shown:
-    """Choose samples to show, and anchors of the model to compare them with; other samples if it has no anchors."""
-    rows = spread_over_clusters(codes, _MAX_SHOWN, random_state)
-    own = hasattr(model, "anchor_indices_")
-    among = np.asarray(model.anchor_indices_) if own else np.arange(len(codes))
-    most = int(np.clip(_ANCHORS_OF_CLUSTER * (codes.max() + 1), *_MAX_ANCHORS))
-    positions = spread_over_clusters(codes[among], most, random_state + 1)
-    anchors = among[positions]
-    return Shown(rows, anchors, positions, codes[rows], codes[anchors], own)
-
-
-def spread_over_clusters(codes: np.ndarray, most: int, random_state: int = 0) -> np.ndarray:
-    """Return the rows to show, ascending: all if there are at most ``most``, else a random sample.
-
-    Half of the sample is divided equally among the clusters, as far as these have samples; the other half follows the
-    sizes. If there are more clusters than ``most``, one sample of each of the largest is shown.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_samples,)
-        The cluster of each sample, from 0.
-    most : int
-        At least 1.
-    random_state : int, default=0
-        Random seed.
-
-    Returns
-    -------
-    ndarray of int
-
-    Examples
-    --------
-    >>> codes = np.repeat([0, 1], [1000, 3])
-    >>> rows = spread_over_clusters(codes, 20)
-    >>> len(rows), np.bincount(codes[rows]).tolist()
-    (20, [17, 3])
-    """
-    n_samples = len(codes)
-    if n_samples <= most:
-        return np.arange(n_samples)
-    sizes = np.bincount(codes)
-    shuffled = np.random.default_rng(random_state).permutation(n_samples)
-    by_cluster = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    rank = np.arange(n_samples) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # within the cluster
-    return np.sort(by_cluster[rank < np.repeat(_quotas(sizes, most), sizes)])
-
-
-def _quotas(sizes: np.ndarray, most: int) -> np.ndarray:
-    """Return the number of samples of each cluster; ``most`` in total, fewer than there are."""
-    largest_first = np.argsort(-sizes, kind="stable")
-    quotas = np.zeros_like(sizes)
-    quotas[largest_first[:most]] = np.minimum(sizes[largest_first[:most]], max(1, most // (2 * len(sizes))))
-    left = most - quotas.sum()
-    unused = sizes - quotas
-    quotas += left * unused // max(int(unused.sum()), 1)
-    # Samples that rounding down has left over go to the largest clusters, one each.
-    for code in largest_first:
-        if quotas.sum() >= most:
-            break
-        quotas[code] += quotas[code] < sizes[code]
-    return quotas
-
-
-def scaled_views(model: Any, views: Views, rows: np.ndarray) -> tuple[list[Array], np.ndarray]:
-    """Return rows of every view, scaled as in the fit, and a mask of the views that each sample has.
-
-    A model that keeps the learned scaling applies it. Other models keep only its name; it is learned from these rows.
-    """
-    some = check_views(views.take(rows), min_samples=1, may_be_constant=True, keep_float32=True)
-    present = np.ones((len(rows), some.n_views), dtype=bool) if some.present is None else some.present
-    scale = getattr(model, "_scale_view", None) or partial(_scale_by_name, model, some.names)
-    scaled = []
-    for v, view in enumerate(some.arrays):
-        known = scale(v, view[present[:, v]]) if present[:, v].any() else view[present[:, v]]
-        scaled.append(spread(known, np.flatnonzero(present[:, v]), len(rows)))
-    return scaled, present
-
-
-def _scale_by_name(model: Any, names: Sequence[str], v: int, values: Array) -> Array:
-    found = getattr(model, "scaling_", {}).get(names[v]) or getattr(model, "scaling", "max")
-    return SCALERS[found if isinstance(found, str) and found in SCALERS else "max"](values)
 
 
 def cast_votes(model: Any, views: Views, shown: Shown) -> list[Vote]:
@@ -279,17 +168,6 @@ def blocks(shown: Shown) -> list[list[float]]:
     widths = np.bincount(shown.anchor_codes, minlength=n_clusters) / len(shown.anchor_codes)
     found = np.column_stack([np.cumsum(widths) - widths, np.cumsum(heights) - heights, widths, heights])
     return found[(widths > 0) & (heights > 0)].round(5).tolist()
-
-
-def learned_graph(
-    model: Any, shown: Shown, names: Sequence[str] = ("consensus_graph_", "learned_graph_")
-) -> sp.csr_array | np.ndarray | None:
-    """Return the learned graph between the samples that are shown and the anchors; None without one."""
-    graph = next((getattr(model, name) for name in names if hasattr(model, name)), None)
-    if graph is None:
-        return None
-    graph = sp.csr_array(graph) if sp.issparse(graph) else np.asarray(graph)
-    return graph[shown.rows][:, shown.anchor_positions]
 
 
 def _learned(model: Any, shown: Shown) -> Iterator[tuple[str, str, sp.csr_array | np.ndarray]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from manyview.audit import AuditResult
     from manyview.cluster import ClusterCountSuggestion
     from manyview.cluster._base import MultiViewClusterer
+    from manyview.description import Description
 
 FORMAT = "manyview result 1"
 """Format of ``result.json``; the number changes with the meaning of the keys."""
@@ -42,6 +43,7 @@ def describe_result(
     timings: Mapping[str, float | None] | None = None,
     warnings: Iterable[str] = (),
     audits: Iterable[AuditResult] = (),
+    description: Description | None = None,
     order: str | None = None,
 ) -> dict[str, Any]:
     """Describe a fit: data, method, parameters, clusters, scores and environment; the content of ``result.json``.
@@ -69,6 +71,8 @@ def describe_result(
         Warnings that the user has seen; each text is kept once.
     audits : iterable of AuditResult, default=()
         Results of audits of the clustering.
+    description : Description, optional
+        What is in the clusters.
     order : str, optional
         Order of the rows when the scores were measured, if known, such as "shuffled". By default :func:`row_order`.
 
@@ -111,6 +115,7 @@ def describe_result(
         "scores": _scores(views, model.labels_),
         "row_order": order or row_order(data),
         "audits": [audit.to_dict() for audit in audits],
+        "description": None if description is None else description.to_dict(),
         "timings": plain(timings or {}),
         "environment": describe_environment(parameters.get("n_jobs") or cores()),
         "warnings": list(dict.fromkeys(warnings)),
@@ -195,13 +200,14 @@ def describe_data(
     >>> found["n_samples"], found["n_classes"], found["views"][0]
     (20, 2, {'name': 'view0', 'n_features': 10, 'n_present': 20})
     """
-    classes = class_codes(views)
+    classes, values = class_codes(views), fingerprint(views)
     known = None if classes is None else classes[classes >= 0]
     present = [views.n_samples] * views.n_views if views.present is None else views.present.sum(axis=0).tolist()
     return {
         "files": [str(file) for file in files],
         "reading": plain(reading or {}),
-        "sha256": fingerprint(views, classes),
+        "sha256": values if classes is None else fingerprint(views, classes),
+        "sha256_views": values,
         "n_samples": views.n_samples,
         "views": [
             {"name": name, "n_features": width, "n_present": count}
@@ -210,6 +216,8 @@ def describe_data(
         "has_ids": views.sample_ids is not None,
         "matched_by": None if views.reading is None else views.reading.matched_by,
         "transposed": [] if views.reading is None else list(views.reading.transposed),
+        "metadata": None if views.metadata is None else [str(name) for name in views.metadata.columns],
+        "without_metadata": 0 if views.reading is None else views.reading.without_metadata,
         "n_classes": None if known is None else len(np.unique(known)),
         "n_labelled": None if known is None else len(known),
         "sorted_by_class": None if known is None else in_blocks(known),

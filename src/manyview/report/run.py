@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,22 +18,27 @@ from manyview._utils.drawing import AGREEMENTS, is_by_view, steps, usual_keys
 from manyview._utils.files import write_whole
 from manyview._utils.machine import one_thread
 from manyview._utils.text import shortened
+from manyview.description import Description, describe
+from manyview.description.map import Shown, choose_shown, project
+from manyview.description.on_disk import count_all
+from manyview.exceptions import ViewsError
 from manyview.report import run_figures as figures
 from manyview.report._clusters import Classes, list_samples
+from manyview.report._described import describe_clusters
 from manyview.report._figure import picture_address
-from manyview.report._map import project
 from manyview.report._page import render_page
 from manyview.report._view_graphs import (
-    Shown,
     agreement_of_samples,
     agreement_of_view,
     blocks,
     cast_votes,
-    choose_shown,
     graph_images,
 )
+from manyview.report.description_figures import sections
 from manyview.report.documents import describe_result, not_settled
 from manyview.views import Views, check_views
+from manyview.views.checks import check_new_views
+from manyview.views.on_disk import is_on_disk, load_to_show
 
 _DIGITS = 4
 _MAX_IN_TABLE = 30  # classes and clusters; more are drawn as a heat map
@@ -41,11 +47,18 @@ _MAX_POINTS = 400  # of a line of convergence
 
 @one_thread()  # reproducible with any number of cores, as in fit; and problems this small need no threads
 def summarise(
-    model: Any, views: Views, result: Mapping[str, Any], *, audits: Iterable[Any] = (), random_state: int = 0
+    model: Any,
+    views: Views,
+    result: Mapping[str, Any],
+    *,
+    audits: Iterable[Any] = (),
+    description: Description | None = None,
+    sample_names: bool = True,
+    random_state: int = 0,
 ) -> dict[str, Any]:
     """Collect everything that the report on one clustering shows.
 
-    Of many samples, a random sample of 2,000 is used, so the time hardly depends on their number.
+    Of many samples, a random sample of 2,000 is drawn, so the time hardly depends on their number.
 
     Parameters
     ----------
@@ -56,20 +69,28 @@ def summarise(
         As ``describe_result`` gives it.
     audits : iterable of AuditResult, optional
         Results of audits of this clustering.
+    description : Description, optional
+        What the clusters are, of :func:`manyview.describe`, for the same model and views. Its names of the clusters are
+        used on the whole page, and the map can be coloured by ``views.metadata``.
+    sample_names : bool, default=True
+        Whether to show ids, labels and metadata of single samples. If not, they are shown by their row numbers, and
+        only tables of groups remain.
     random_state : int, default=0
         Random seed for the choice of samples that are shown.
 
     Returns
     -------
     dict
-        Everything of ``result``, and ``map``, ``cluster_samples``, ``graphs``, ``blocks``, ``views``,
-        ``convergence``, ``confusion``, ``audits`` and ``reproduce``: plain values, ready for ``json.dumps``.
+        Everything of ``result``, and ``names``, ``sample_names``, ``map``, ``cluster_samples``, ``description``,
+        ``graphs``, ``blocks``, ``views``, ``convergence``, ``confusion``, ``audits`` and ``reproduce``: plain values,
+        ready for ``json.dumps``.
 
     Examples
     --------
     >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.documents import describe_result
+    >>> from manyview.report.description_figures import sections
+    from manyview.report.documents import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> summary = summarise(model, views, describe_result(model, views))
@@ -77,20 +98,37 @@ def summarise(
     (60, [20, 20, 20])
     """
     clusters = np.asarray(model.labels_)
+    cluster_names = _names(description, clusters)
+    # Labels from elsewhere may be missing. Samples are named by their row in the views as given.
+    origin = np.arange(len(clusters)) if description is None else description.rows
+    given, views = views, views if len(origin) == views.n_samples else views.take(origin)
     confidence = getattr(model, "confidence_", None)
     classes = None if views.labels is None or result["scores"] is None else Classes.compare(views.labels, clusters)
     shown = choose_shown(model, clusters, random_state)
     votes = cast_votes(model, views, shown)
     names = [shortened(name, 40) for name in views.names]
+    sizes = {cluster["cluster"]: cluster["size"] for cluster in result["clusters"]}
 
     def name(row: int) -> str:
-        return str(row) if views.sample_ids is None else shortened(views.sample_ids[row], 60)
+        return str(row) if given.sample_ids is None or not sample_names else shortened(given.sample_ids[row], 60)
+
+    def name_here(row: int) -> str:
+        return name(int(origin[row]))
 
     return {
         **result,
-        "map": _map(model, views, shown, agreement_of_samples(votes, shown), classes)
-        | {"id": [name(row) for row in shown.rows.tolist()]},
-        "cluster_samples": list_samples(clusters, name, confidence, classes),
+        "warnings": result["warnings"] if sample_names else _without_ids(result["warnings"], views.sample_ids),
+        "names": cluster_names,
+        "sample_names": sample_names,
+        "map": _map(model, views, shown, agreement_of_samples(votes, shown), classes if sample_names else None)
+        | {"id": [name_here(row) for row in shown.rows.tolist()]},
+        "cluster_samples": [
+            listed | {"size": sizes.get(listed["cluster"], 0)}  # of all samples, also if these are drawn
+            for listed in list_samples(clusters, name_here, confidence, classes, sample_names)
+        ],
+        "description": None
+        if description is None
+        else describe_clusters(description, given, origin[shown.rows], name, sample_names),
         "graphs": graph_images(model, shown, votes, names),
         "blocks": blocks(shown),
         "views": _views(model, names, views.n_features, [agreement_of_view(vote, shown) for vote in votes]),
@@ -99,6 +137,30 @@ def summarise(
         "audits": [audit.to_dict() for audit in audits] or list(result.get("audits", ())),
         "reproduce": {"command": result["command"], "python": _python(model, result)},
     }
+
+
+def _names(description: Description | None, clusters: np.ndarray) -> list[str]:
+    """Return the name of each cluster; the description must be of these clusters."""
+    n_clusters = int(clusters.max()) + 1
+    if description is None:
+        return [f"cluster {k}" for k in range(n_clusters)]
+    same = len(description.rows) == len(clusters) and np.array_equal(description.labels, clusters)
+    if not same or len(description.names) != n_clusters:
+        raise ViewsError(
+            "description: it is about other clusters than those of the model; call manyview.describe(views, model)."
+        )
+    return list(description.names)
+
+
+def _without_ids(texts: Sequence[str], ids: np.ndarray | None) -> list[str]:
+    """Return the warnings, and a sentence in place of each that names a sample."""
+    known = set() if ids is None else {str(one) for one in ids}
+
+    def names_one(text: str) -> bool:
+        words = re.findall(r"[^\s,;:()'\"`]+", text)
+        return any(word in known or word.rstrip(".") in known for word in words if len(word) > 2)
+
+    return ["A warning about single samples is not shown here." if names_one(text) else text for text in texts]
 
 
 def _views(
@@ -189,6 +251,11 @@ def convergence_lines(model: Any, names: list[str]) -> list[dict[str, Any]]:
 
 def _python(model: Any, result: Mapping[str, Any]) -> str:
     """Return a program that fits the same model to the same data; defaults are left out."""
+    if result["method"] is None:
+        return (
+            f"import manyview\n\n{_reading(result['data'])}\n"
+            "description = manyview.describe(views, labels)  # labels: the cluster of each sample\n"
+        )
     name = result["method"]["name"]
     defaults = {key: value.default for key, value in inspect.signature(type(model).__init__).parameters.items()}
     given = {key: value for key, value in result["parameters"].items() if defaults.get(key) != value}
@@ -227,7 +294,8 @@ def render(summary: Mapping[str, Any]) -> str:
     --------
     >>> from manyview import GraphEnsemble
     >>> from manyview.datasets import make_multiview
-    >>> from manyview.report.documents import describe_result
+    >>> from manyview.report.description_figures import sections
+    from manyview.report.documents import describe_result
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> "<h1>3 clusters of 60 samples</h1>" in render(summarise(model, views, describe_result(model, views)))
@@ -240,32 +308,50 @@ def render(summary: Mapping[str, Any]) -> str:
         title=f"{summary['n_clusters']:,} cluster{'s' * (summary['n_clusters'] != 1)} of "
         f"{summary['data']['n_samples']:,} samples",
         summary=summary,
+        names=summary["names"],
         map=figures.samples(summary),
         legends=figures.legends(summary),
-        markers=[figures.cluster_mark(k, summary["n_clusters"]) for k in range(summary["n_clusters"])],
-        sizes=figures.sizes(summary["clusters"]),
+        marks=[figures.cluster_mark(k, summary["n_clusters"]) for k in range(summary["n_clusters"])],
+        sample_heading="Sample" if summary["data"]["has_ids"] and summary["sample_names"] else "Row",
+        sizes=figures.sizes(summary["clusters"], summary["names"]),
         not_settled=not_settled(summary),
         suggestion=figures.suggestion(summary["suggestion"]) if summary["suggestion"] else None,
         pictures=[(graph, picture_address(graph["image"])) for graph in summary["graphs"]],
         views=figures.views(summary["views"]),
+        **sections(summary),
         convergence=figures.convergence(summary["convergence"]),
         confusion=confusion if small else None,
-        confusion_map=figures.confusion(confusion) if confusion and not small else None,
+        confusion_map=figures.confusion(confusion, summary["names"]) if confusion and not small else None,
     )
 
 
-def write_report(model: Any, views: Any, path: str | os.PathLike[str], *, audits: Iterable[Any] = ()) -> None:
+def write_report(
+    model: Any,
+    views: Any,
+    path: str | os.PathLike[str],
+    *,
+    audits: Iterable[Any] = (),
+    description: Description | Literal[False] | None = None,
+    sample_names: bool = True,
+) -> None:
     """Write the report on a fitted model: one HTML file that opens from disk and needs no network.
 
     Parameters
     ----------
     model : fitted estimator
     views : Views, list or dict of arrays
-        What it was fitted on. Names, ids and labels of :class:`manyview.Views` are shown.
+        What it was fitted on. Names, ids and labels of :class:`manyview.Views` are shown. Of Dask arrays and
+        memory-mapped files, about 20,000 samples are drawn and loaded, which the page shows.
     path : str or path
         The file, in a folder that exists. A file of that name is replaced.
     audits : iterable of AuditResult, optional
         Results of audits of this clustering, to be shown as well.
+    description : Description, optional
+        What the clusters are, of :func:`manyview.describe`: with p values, names of the clusters, pictures and so on.
+        By default the report makes one of its own, without p values; False leaves these sections out.
+    sample_names : bool, default=True
+        Whether to show ids, labels and metadata of single samples. Pages about patients get mailed around: with False,
+        samples are shown by their row numbers, and only tables of groups remain.
 
     Raises
     ------
@@ -286,5 +372,23 @@ def write_report(model: Any, views: Any, path: str | os.PathLike[str], *, audits
     ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    given = check_views(views, view_sizes=getattr(model, "view_sizes", None), keep_float32=True)
-    write_whole(path, render(summarise(model, given, describe_result(model, given), audits=audits)))
+    given = check_new_views(views, view_sizes=getattr(model, "view_sizes", None))
+    if not is_on_disk(given):
+        given = check_views(given, keep_float32=True)
+    whole, shown, samples = load_to_show(model, given)
+    if description is None:
+        found = describe(samples, shown, p_values=False)
+        description = count_all(found, whole.labels_, getattr(whole, "confidence_", None))
+    elif description and samples is not given:
+        raise ValueError(
+            "description: the views are on disk, and the report draws samples of its own. Leave it out, or pass False."
+        )
+    summary = summarise(
+        shown,
+        samples,
+        describe_result(whole, given),
+        audits=audits,
+        description=description or None,
+        sample_names=sample_names,
+    )
+    write_whole(path, render(summary))

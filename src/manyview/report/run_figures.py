@@ -41,6 +41,7 @@ def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
     points = summary["map"]
     n_shown = points["n_shown"]
     style = {"size": float(np.clip(2200 / max(n_shown, 1) + 4, 5, 12)), "line": {"width": 0.5, "color": "var(--page)"}}
+    names = summary["names"]
     colourings = {"cluster": _by_index(points["cluster"], summary["n_clusters"])}
     if points["label"] is not None:
         matches = points["label_match"]
@@ -51,9 +52,9 @@ def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
     if points["confidence"] is not None:
         colourings["confidence"] = _by_value(points["confidence"], "confidence")
     colourings = {name: style | colours for name, colours in colourings.items()}
-    trace = series(points["x"], points["y"], hover=_hover(points), mode="markers", marker=colourings["cluster"]) | {
-        "customdata": points["cluster"]
-    }
+    trace = series(
+        points["x"], points["y"], hover=_hover(points, names), mode="markers", marker=colourings["cluster"]
+    ) | {"customdata": points["cluster"]}
     axis = {"visible": False, "range": [-1.1, 1.1], "fixedrange": False}
     sizes = sorted((cluster["size"] for cluster in summary["clusters"]), reverse=True)
     drawn = figure(
@@ -65,7 +66,7 @@ def samples(summary: Mapping[str, Any]) -> dict[str, Any]:
         height=560,
         margin={"l": 4, "r": 4, "t": 30, "b": 4},
         hovermode="closest",
-        annotations=_numbers(points),
+        annotations=_numbers(points, names),
     )
     return {"figure": drawn, "colourings": colourings}
 
@@ -83,11 +84,11 @@ def _by_value(values: Sequence[float | None], title: str) -> dict[str, Any]:
     return {"color": list(values), "symbol": "circle"} | scale
 
 
-def _hover(points: Mapping[str, Any]) -> list[str]:
+def _hover(points: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     """Return the text of each sample that is shown under the mouse pointer."""
     texts = []
     for i, (name, cluster) in enumerate(zip(points["id"], points["cluster"], strict=True)):
-        lines = [f"sample {name}", f"cluster {cluster}"]
+        lines = [f"sample {name}", shortened(names[cluster], 40)]
         for key, words in (("confidence", "confidence"), ("agreement", "views that agree"), ("label", "true label")):
             value = None if points[key] is None else points[key][i]
             if value is not None:
@@ -96,8 +97,8 @@ def _hover(points: Mapping[str, Any]) -> list[str]:
     return texts
 
 
-def _numbers(points: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Write the number of each cluster in the middle of its samples."""
+def _numbers(points: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Write the number of each cluster, or the name that it was given, in the middle of its samples."""
     clusters = np.array(points["cluster"])
     found, codes = np.unique(clusters, return_inverse=True)
     if len(found) > _MAX_NUMBERS:
@@ -106,9 +107,19 @@ def _numbers(points: Mapping[str, Any]) -> list[dict[str, Any]]:
     style: dict[str, Any] = {"xanchor": "center", "yanchor": "middle", "bgcolor": "var(--veil)", "borderpad": 1}
     size = 15 if len(found) <= 12 else 11 if len(found) <= 50 else 9
     return [
-        note(f"{cluster}", *np.median(positions[codes == code], axis=0).tolist(), **style, font={"size": size})
+        note(
+            short_name(cluster, names),
+            *np.median(positions[codes == code], axis=0).tolist(),
+            **style,
+            font={"size": size},
+        )
         for code, cluster in enumerate(found.tolist())
     ]
+
+
+def short_name(cluster: int, names: Sequence[str], most: int = 18) -> str:
+    """Return the number of a cluster, or the name that it was given, shortened."""
+    return str(cluster) if names[cluster] == f"cluster {cluster}" else shortened(names[cluster], most)
 
 
 def legends(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,17 +135,18 @@ def legends(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {"marks": marks[:_MAX_IN_LEGEND], "more": max(0, len(marks) - _MAX_IN_LEGEND)}
 
 
-def sizes(clusters: Sequence[Mapping[str, Any]]) -> Figure:
+def sizes(clusters: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Figure:
     """Draw the sizes of the clusters."""
     numbers = [cluster["cluster"] for cluster in clusters]
     counts = [cluster["size"] for cluster in clusters]
     hover = [
-        f"cluster {cluster['cluster']}: {cluster['size']:,} samples"
+        f"{shortened(names[cluster['cluster']], 40)}: {cluster['size']:,} samples"
         + ("" if cluster["confidence"] is None else f"\nmean confidence {number(cluster['confidence'], 2)}")
         for cluster in clusters
     ]
     bars = _bars(numbers, counts, hover, [cluster_mark(k, 0)["color"] for k in numbers])
-    ticks = {"tickvals": numbers, "ticktext": [str(k) for k in numbers]} if len(numbers) <= 30 else {}
+    ticks = {"tickvals": numbers, "ticktext": [plain(short_name(k, names)) for k in numbers]}
+    ticks = ticks if len(numbers) <= 30 else {}
     return figure(
         [bars],
         {"title": "cluster", "showgrid": False, "zeroline": False, **ticks},
@@ -274,11 +286,14 @@ def _records(group: str, lines: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
-def confusion(counts: Mapping[str, Any]) -> Figure:
+def confusion(counts: Mapping[str, Any], names: Sequence[str]) -> Figure:
     """Draw many classes and clusters as a heat map."""
     classes, clusters = counts["classes"], counts["clusters"]
     hover = [
-        [f"{plain(name)}, cluster {cluster}: {n:,}" for cluster, n in zip(clusters, row, strict=True)]
+        [
+            f"{plain(name)}, {plain(shortened(names[cluster], 40))}: {n:,}"
+            for cluster, n in zip(clusters, row, strict=True)
+        ]
         for name, row in zip(classes, counts["counts"], strict=True)
     ]
     trace = {

@@ -24,6 +24,8 @@ class Reading:
         How rows of several files were matched: "id `patient`" or "position". None: there was one file.
     transposed : tuple of str
         The files that had features in rows.
+    without_metadata : int
+        How many samples have no row in the files of metadata.
 
     Examples
     --------
@@ -34,13 +36,16 @@ class Reading:
 
     matched_by: str | None = None
     transposed: tuple[str, ...] = ()
+    without_metadata: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The facts as sentences."""
         turned = f"features were in rows: transposed {', '.join(self.transposed)}" if self.transposed else ""
         matched = "" if self.matched_by is None else f"matched by {self.matched_by}"
-        return tuple(text for text in (turned, matched) if text)
+        samples = "1 sample has" if self.without_metadata == 1 else f"{self.without_metadata:,} samples have"
+        missing = f"{samples} no row in the metadata" if self.without_metadata else ""
+        return tuple(text for text in (turned, matched, missing) if text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from manyview.views.checks import check_views
 from manyview.views.container import Views, is_lazy
 
 MOST_LOADED = 20_000
@@ -21,7 +22,7 @@ def is_on_disk(views: Views) -> bool:
     return any(is_lazy(array) or isinstance(array, np.memmap) for array in views.arrays)
 
 
-def draw_samples(labels: np.ndarray, random_state: int = 0, also: Iterable[int] = ()) -> np.ndarray:
+def draw_samples(labels: np.ndarray, random_state: int = 0, also: Iterable[int] | None = None) -> np.ndarray:
     """Draw about 20,000 rows at random, in ascending order, and 100 of each cluster where there are as many.
 
     Parameters
@@ -30,7 +31,7 @@ def draw_samples(labels: np.ndarray, random_state: int = 0, also: Iterable[int] 
         Clusters, of all samples.
     random_state : int, default=0
         Random seed.
-    also : iterable of int
+    also : iterable of int, optional
         Rows that are needed in any case.
 
     Examples
@@ -46,7 +47,7 @@ def draw_samples(labels: np.ndarray, random_state: int = 0, also: Iterable[int] 
     if len(labels) <= MOST_LOADED:
         return np.arange(len(labels))
     order = np.random.default_rng(random_state).permutation(len(labels))
-    parts = [order[:MOST_LOADED], np.asarray(list(also), dtype=np.int64)]
+    parts = [order[:MOST_LOADED], np.asarray(list(() if also is None else also), dtype=np.int64)]
     drawn = np.bincount(labels[parts[0]][labels[parts[0]] >= 0], minlength=int(labels.max()) + 1)
     for cluster in np.flatnonzero(drawn < _LEAST_OF_CLUSTER):
         parts.append(order[labels[order] == cluster][:_LEAST_OF_CLUSTER])
@@ -99,3 +100,16 @@ def load_results(model: Any, rows: np.ndarray | None = None) -> Any:
     if rows is not None and anchors is not None:
         same.anchor_indices_ = np.searchsorted(rows, anchors)
     return same
+
+
+def load_to_show(model: Any, views: Views, random_state: int = 0) -> tuple[Any, Any, Views]:
+    """Return a fitted model with its clusters in memory, and model and views with the samples that are shown.
+
+    Views in memory are returned as they are; of views on disk about 20,000 samples are loaded.
+    """
+    if not is_on_disk(views):
+        return model, model, views
+    whole = load_results(model)
+    rows = draw_samples(np.asarray(whole.labels_), random_state, getattr(model, "anchor_indices_", None))
+    shown = load_samples(views, rows)
+    return whole, load_results(model, rows), check_views(shown, keep_float32=True)

@@ -25,7 +25,7 @@
     if (!width) return; // in a part that is not shown now
     const content = JSON.parse(figure.querySelector("script").textContent, colour);
     const { data, layout } = content;
-    figure.prepare?.(content); // what the script of this kind of page changes, such as the colouring
+    figure.prepare?.(content, colour); // what the script of this kind of page changes, such as the colouring
     const names = data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name);
     const longest = Math.max(0, ...names.map((name) => name.length));
     if (names.length && (width < narrow || longest > 30)) legendBelow(layout, names, width);

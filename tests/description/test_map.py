@@ -1,4 +1,4 @@
-"""Where the points of the map are."""
+"""Which samples are on the map, and where."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.datasets import make_multiview
-from manyview.report._map import project
-from manyview.report._view_graphs import choose_shown
+from manyview.description.map import choose_shown, project, spread_over_clusters
 from manyview.views import Views
 
 
@@ -100,3 +99,36 @@ def test_equal_samples_get_equal_points():
     labels = np.arange(6) % 2
     points, _ = points_of(Views([np.eye(2)[labels]]), labels)
     assert len(np.unique(points.round(6), axis=0)) == 2
+
+
+def test_few_samples_are_all_shown():
+    np.testing.assert_array_equal(spread_over_clusters(np.zeros(7, dtype=int), 7), np.arange(7))
+
+
+@pytest.mark.parametrize("sizes", [[5000, 3, 1], [1] * 40 + [900], [300, 300, 300], [10_000]])
+def test_every_cluster_is_kept_and_the_number_is_met(sizes):
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    rows = spread_over_clusters(codes, 200)
+    assert len(rows) == len(set(rows.tolist())) == 200
+    assert (np.diff(rows) > 0).all()
+    shown = np.bincount(codes[rows], minlength=len(sizes))
+    assert (shown >= 1).all()
+    assert (shown <= sizes).all()
+
+
+def test_half_follows_the_sizes():
+    codes = np.repeat([0, 1], [9000, 1000])
+    shown = np.bincount(codes[spread_over_clusters(codes, 1000)])
+    np.testing.assert_allclose(shown, [250 + 461, 250 + 39], atol=1)
+
+
+def test_of_too_many_clusters_the_largest_are_shown():
+    codes = np.repeat(np.arange(20), np.arange(1, 21))
+    shown = codes[spread_over_clusters(codes, 6)]
+    assert sorted(shown.tolist()) == [14, 15, 16, 17, 18, 19]
+
+
+def test_the_same_seed_gives_the_same_rows():
+    codes = np.arange(5000) % 3
+    np.testing.assert_array_equal(spread_over_clusters(codes, 100, 4), spread_over_clusters(codes, 100, 4))
+    assert not np.array_equal(spread_over_clusters(codes, 100, 4), spread_over_clusters(codes, 100, 5))
