@@ -28,7 +28,7 @@ ALLOWED = {
     "exceptions": {"_utils.text"},
     "views": {"_utils.imports", "_utils.text", "exceptions"},
     "compose": {"exceptions", "views"},
-    "io": {"_utils.formats", "_utils.imports", "_utils.machine", "_utils.text", "exceptions", "views"},
+    "io": {"_utils.files", "_utils.formats", "_utils.imports", "_utils.machine", "_utils.text", "exceptions", "views"},
     "metrics": {"exceptions"},
     "proximal": {"_utils.compiled"},
     "tensor": {"proximal"},

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from manyview.compose import ViewTransformer
     from manyview.description import describe
     from manyview.exceptions import OrderDependenceWarning
-    from manyview.io import open_views, read_views
+    from manyview.io import open_views, read_views, write_labels
     from manyview.metrics import clustering_scores
     from manyview.views import Views, check_views
     from manyview.views.annotated import to_anndata, to_mudata
@@ -33,6 +33,7 @@ __all__ = [
     "suggest_n_clusters",
     "to_anndata",
     "to_mudata",
+    "write_labels",
 ]
 
 # Names are imported when they are first used: the command line starts at once, and numpy, scikit-learn and numba come
@@ -52,6 +53,7 @@ _HOME = {
     "suggest_n_clusters": "cluster",
     "to_anndata": "views.annotated",
     "to_mudata": "views.annotated",
+    "write_labels": "io",
 }
 _MODULES = (
     "audit",

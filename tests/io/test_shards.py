@@ -573,3 +573,68 @@ def test_zarr_that_announces_more_chunks_than_anyone_has(tmp_path):
         FileFormatError, match=r"b\.zarr: announces .* more than 1,048,576 blocks .* larger block_rows="
     ):
         open_views({"b": tmp_path / "b.zarr"})
+
+
+# Ids
+
+
+def save_with_ids(folder, name, ids, column="item", at=(30, 80), group=11):
+    (folder / name).mkdir(exist_ok=True)
+    values = RNG.normal(size=(len(ids), 3)).astype(np.float32)
+    for i, rows in enumerate(np.split(np.arange(len(ids)), at)):
+        table = pa.table({column: pa.array([ids[row] for row in rows]), **{f"c{j}": values[rows, j] for j in range(3)}})
+        pq.write_table(table, folder / name / f"part-{i}.parquet", row_group_size=group)
+    return values
+
+
+@pytest.mark.parametrize("ids", [[f"item {i}" for i in range(100)], list(range(7, 107))], ids=["texts", "numbers"])
+@pytest.mark.parametrize("block_rows", [8, 100])
+def test_ids_are_kept(tmp_path, monkeypatch, ids, block_rows):
+    monkeypatch.setattr("manyview.io._open._ID_ROWS", 13)  # neither shards nor row groups end there
+    colour = save_with_ids(tmp_path, "colour", ids)
+    shape = save_with_ids(tmp_path, "shape", ids, column="id", at=(50,), group=50)
+    np.save(tmp_path / "rest.npy", WIDE)
+    files = {"colour": tmp_path / "colour", "shape": tmp_path / "shape", "rest": tmp_path / "rest.npy"}
+    found = open_views(files, id_column=["item", "id"], block_rows=block_rows)
+    assert found.sample_ids.tolist() == ids
+    assert found.feature_names == (("c0", "c1", "c2"), ("c0", "c1", "c2"), None)
+    assert found.reading.matched_by == "position, with the same ids `item`"
+    assert same(found["colour"], colour)
+    assert same(found["shape"], shape)
+
+
+@pytest.mark.parametrize("row", [0, 29, 30, 57, 99])
+def test_the_first_row_whose_ids_differ_is_named(tmp_path, monkeypatch, row):
+    monkeypatch.setattr("manyview.io._open._ID_ROWS", 13)
+    ids = [f"item {i}" for i in range(100)]
+    save_with_ids(tmp_path, "colour", ids)
+    save_with_ids(tmp_path, "shape", [*ids[:row], "another", *ids[row + 1 :]], at=(50,))
+    message = rf"views\['shape'\]: its ids differ from those of views\['colour'\], first in row {row}: 'another' and "
+    with pytest.raises(ViewsError, match=message + f"'item {row}'.*sort their files"):
+        open_views({"colour": tmp_path / "colour", "shape": tmp_path / "shape"}, id_column="item")
+
+
+def test_texts_and_numbers_are_different_ids(tmp_path):
+    save_with_ids(tmp_path, "a", list(range(100)))
+    save_with_ids(tmp_path, "b", [str(i) for i in range(100)])
+    with pytest.raises(ViewsError, match=r"first in row 0: '0' and (np.int64\()?0"):
+        open_views({"a": tmp_path / "a", "b": tmp_path / "b"}, id_column="item")
+
+
+def test_a_row_without_id_is_named(tmp_path):
+    save_with_ids(tmp_path, "a", [None if i == 45 else f"item {i}" for i in range(100)])
+    with pytest.raises(FileFormatError, match=r"part-1\.parquet: row 15 has no id: its 'item' is empty"):
+        open_views({"a": tmp_path / "a"}, id_column="item")
+
+
+def test_a_file_without_the_column_is_named(tmp_path):
+    save_with_ids(tmp_path, "a", list(range(100)))
+    with pytest.raises(
+        FileFormatError, match=r"part-0\.parquet: has no column 'sku' with the ids; its columns are 'item'"
+    ):
+        open_views({"a": tmp_path / "a"}, id_column="sku")
+    np.save(tmp_path / "b.npy", WIDE)
+    with pytest.raises(FileFormatError, match=r"id_column='item': only parquet files have columns with names"):
+        open_views({"b": tmp_path / "b.npy"}, id_column="item")
+    with pytest.raises(FileFormatError, match=r"column 'c0' holds float; expected ids: texts or whole numbers"):
+        open_views({"a": tmp_path / "a"}, id_column="c0", skip_columns=["item"])

@@ -91,7 +91,7 @@ def write_folder(
     ----------
     folder : str or path
     contents : dict
-        The content of each file, by its name.
+        The content of each file, by its name; ``"labels/part-0.parquet"`` is a file in a folder of the folder.
     outdated : callable, optional
         Returns names of files to remove. Called while other processes wait, before anything changes.
 
@@ -101,9 +101,11 @@ def write_folder(
         With the file that could not be written. The files that were there before are unchanged.
     """
     folder = Path(folder)
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    inner = {(folder / name).parent for name in contents} - {folder}
+    made = [path for path in (*inner, folder, *folder.parents) if not path.exists()]
     with _named(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        for path in (folder, *inner):
+            path.mkdir(parents=True, exist_ok=True)
     new: dict[Path, Path] = {}
     try:
         for name, content in contents.items():
@@ -119,6 +121,9 @@ def write_folder(
                     os.replace(part, target)
             for name in old:
                 (folder / name).unlink(missing_ok=True)
+                if (folder / name).parent not in (folder, *inner):
+                    with suppress(OSError):  # other files in it are not ours
+                        (folder / name).parent.rmdir()
     except BaseException:
         for target, part in new.items():
             _discard(part, target)

@@ -17,10 +17,12 @@ from sklearn.base import clone
 
 from manyview._utils.progress import Step, report_step
 from manyview.audit.result import AuditResult
-from manyview.exceptions import OrderDependenceWarning
+from manyview.exceptions import OrderDependenceWarning, warn_user
 from manyview.metrics import accuracy, adjusted_rand
 from manyview.metrics.table import in_blocks, known_codes
 from manyview.views import Views, check_views
+from manyview.views.checks import check_new_views
+from manyview.views.on_disk import draw_samples, is_on_disk, load_samples, what_was_drawn
 
 
 class Runs:
@@ -34,7 +36,12 @@ class Runs:
         self.estimator = clone(estimator)
         self.name = type(estimator).__name__
         self.parameters = self.estimator.get_params(deep=False)
-        given = check_views(views, view_sizes=self.parameters.get("view_sizes"))
+        given = check_new_views(views, view_sizes=self.parameters.get("view_sizes"))
+        drawn = draw_samples(np.zeros(given.n_samples, dtype=np.int64)) if is_on_disk(given) else range(given.n_samples)
+        if len(drawn) < given.n_samples:
+            warn_user(f"{audit}: {what_was_drawn(len(drawn), given.n_samples)}", UserWarning)
+            given = load_samples(given, np.asarray(drawn))
+        given = check_views(given)
         self.classes = known_codes(given.labels)
         self.views = replace(given, labels=None, metadata=None)  # the estimator must not see them
         self.verbose = verbose

@@ -132,7 +132,8 @@ class Source:
         list[Path],
         typer.Argument(
             metavar="FILES",
-            help="One file with all views (.mat, .npz), one file per view, or a folder of these. Formats: "
+            help="One file with all views (.mat, .npz), one file per view, or a folder of these; or several folders, "
+            "one per view, of shards (.parquet, .npy, zarr) that need not fit into memory. Formats: "
             f"{in_words(VIEW_FILES)}.",
             show_default=False,
         ),
@@ -261,7 +262,44 @@ class Source:
     @property
     def reading(self) -> dict[str, Any]:
         """How the files are read, where it differs from the default."""
+        if self.in_shards:
+            words = [repr(dict(zip(self._folder_names, map(str, self.files), strict=True)))]
+            words += [f"{name}={value!r}" for name, value in self._opening.items()]
+            return {"python": f"manyview.open_views({', '.join(words)})"}
         return self.options | ({} if self.sizes is None else {"view_sizes": self.sizes})
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether every view is a folder of shards, which are opened and not read."""
+        return len(self.files) > 1 and all(file.is_dir() for file in self.files)
+
+    @property
+    def _folder_names(self) -> list[str]:
+        names = _split(self.names) or [name_without_extension(file.resolve()) for file in self.files]
+        if len(names) != len(self.files):
+            raise typer.BadParameter(
+                f"expected one name per folder, {len(self.files)}, got {len(names)}.", param_hint="--names"
+            )
+        return names
+
+    @property
+    def _opening(self) -> dict[str, Any]:
+        """Arguments of :func:`manyview.open_views` besides the folders."""
+        given = self.options | ({} if self.sizes is None else {"view_sizes": self.sizes})
+        options: dict[str, Any] = {name: given[name] for name in ("id_column", "labels") if name in given}
+        if "drop" in given:
+            options["skip_columns"] = [given["drop"]] if isinstance(given["drop"], str) else given["drop"]
+        if options.get("id_column") is False:
+            del options["id_column"]
+            options.setdefault("skip_columns", [])
+        others = sorted(given.keys() - {"id_column", "labels", "names", "drop"})
+        if others:
+            raise typer.BadParameter(
+                f"is not for folders of shards, which are matched by position: {self.files[0]} is a folder. Give one "
+                "file per view, or one folder of such files.",
+                param_hint=f"--{others[0].replace('_', '-')}",
+            )
+        return options
 
     @property
     def as_data(self) -> dict[str, Any]:
@@ -276,9 +314,17 @@ class Source:
 
     def read(self, **more: Any) -> Views:
         """Read the views, with more arguments of :func:`manyview.read_views`; their values are not checked yet."""
-        from manyview.io import read_views
+        from manyview.io import open_views, read_views
         from manyview.views.wide import cut_table
 
+        if self.in_shards:
+            if more:
+                raise typer.BadParameter(
+                    f"is not for folders of shards, and {self.files[0]} is one. Join it with the labels that are "
+                    "written, by the ids.",
+                    param_hint=f"--{min(more)}",
+                )
+            return open_views(dict(zip(self._folder_names, self.files, strict=True)), **self._opening)
         sizes = self.sizes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OrientationWarning)  # the commands print views.reading

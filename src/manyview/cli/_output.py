@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -37,6 +37,8 @@ ANSWER_NAMES = {
     "graph": "graph.npz",
     "report": "report.html",
 }
+LABEL_SHARDS = "labels"
+"""Folder of the labels of views that are opened, not read, instead of labels.csv."""
 _GRAPHS = ("consensus_graph_", "learned_graph_")
 
 
@@ -206,9 +208,14 @@ def write_answer(
         The result with ``output``: the path of each file, or None if it was not written. The file result.json has the
         names without the folder, and the path of the model as it was typed.
     """
-    graph = next((getattr(model, name) for name in _GRAPHS if hasattr(model, name)), None)
+    from manyview.views.container import is_lazy
+
+    in_shards = any(is_lazy(array) for array in views.arrays)
+    graph = next((getattr(model, name) for name in _GRAPHS if hasattr(model, name) and not in_shards), None)
     names_of_clusters = None if description is None else description.names
-    contents: dict[str, Content] = {"labels": lambda file: write_labels(file, model, views, names_of_clusters)}
+    contents: dict[str, Content] = {}
+    if not in_shards:
+        contents["labels"] = lambda file: write_labels(file, model, views, names_of_clusters)
     if description is not None:
         contents["markers"] = lambda file: write_table(file, description.markers)
     if graph is not None:
@@ -216,10 +223,16 @@ def write_answer(
     if page is not None:
         contents["report"] = page.encode(errors="backslashreplace")  # file names may hold bytes that are no text
     names = {part: name if part in contents or part == "result" else None for part, name in ANSWER_NAMES.items()}
+    shards: Mapping[str, Content] = {}
+    if in_shards:
+        from manyview.io._write import label_shards
+
+        shards, names["labels"] = label_shards(model, views), LABEL_SHARDS
     saved = {"model": None if save is None else str(save)}
     text = to_json({**result, "output": names | saved})
 
     files = {ANSWER_NAMES["result"]: text} | {ANSWER_NAMES[part]: content for part, content in contents.items()}
+    files |= {f"{LABEL_SHARDS}/{name}": content for name, content in shards.items()}
     if save is not None:
         from manyview.cluster._saving import content
 
@@ -236,7 +249,10 @@ def write_answer(
 def _written_before(folder: Path) -> set[str]:
     """Return the names of the files that an earlier run has written to this folder."""
     earlier = (_read_document(folder / ANSWER_NAMES["result"]) or {}).get("output")
-    return set(earlier.values()) & set(ANSWER_NAMES.values()) if isinstance(earlier, dict) else set()
+    if not isinstance(earlier, dict):
+        return set()
+    shards = (folder / LABEL_SHARDS).glob("part-*.parquet") if earlier.get("labels") == LABEL_SHARDS else ()
+    return set(earlier.values()) & set(ANSWER_NAMES.values()) | {f"{LABEL_SHARDS}/{file.name}" for file in shards}
 
 
 def write_labels(file: BinaryIO, model: Any, views: Views, names: Sequence[str] | None = None) -> None:

@@ -21,7 +21,7 @@ from manyview.cli import STARTED
 from manyview.cli._choice import AUTO, Choice, as_typed
 from manyview.cli._contents import Contents
 from manyview.cli._errors import STOPPED, say
-from manyview.cli._output import ANSWER_NAMES, Json, check_folder, check_model_path, write_answer
+from manyview.cli._output import ANSWER_NAMES, LABEL_SHARDS, Json, check_folder, check_model_path, write_answer
 from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run_and_write(job: Job) -> Json:
         The content of result.json, with the paths of the files.
     """
     try:
-        check_folder(job.out, list(ANSWER_NAMES.values()))
+        check_folder(job.out, [*ANSWER_NAMES.values(), LABEL_SHARDS])
         check_model_path(job.save, job.out, job.files)
         model, views, result, description, page = _run(job)
     except KeyboardInterrupt:
@@ -87,6 +87,8 @@ def run_and_write(job: Job) -> Json:
 def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
     """Return the fitted model, the views as they are shown, the result as plain values, the description, the report."""
     from manyview.cli._progress import fit_progress
+    from manyview.description.on_disk import count_all
+    from manyview.views.on_disk import load_to_show
 
     timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "describe", "report"))
     suggest_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
@@ -116,12 +118,14 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
         if job.with_audit:
             with _timed(timings, "audit"), fit_progress():
                 audits = _audit(model, views)
+        whole, shown_model, shown_views = load_to_show(model, views)
         if job.with_description:
             with _timed(timings, "describe"), fit_progress():
                 pictures = None if job.pictures is None else job.pictures(views)
                 description = job.contents.describe(
-                    views, model, seed=job.choice.seed, jobs=job.choice.jobs, pictures=pictures
+                    shown_views, shown_model, seed=job.choice.seed, jobs=job.choice.jobs, pictures=pictures
                 )
+                description = count_all(description, whole.labels_, getattr(whole, "confidence_", None))
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     for text in warned:
         say(f"warning: {text}")
@@ -130,7 +134,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
         from manyview.report.documents import describe_result
 
         result = describe_result(
-            model,
+            whole,
             views,
             files=job.files,
             command=job.command,
@@ -148,7 +152,9 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
             from manyview.report import run
 
             named = not job.contents.no_sample_names
-            summary = run.summarise(model, views, result, audits=audits, description=description, sample_names=named)
+            summary = run.summarise(
+                shown_model, shown_views, result, audits=audits, description=description, sample_names=named
+            )
             page = run.render(summary)
     result["timings"] = timings  # with that of the report, which the report itself does not have
     shown = replace(views, metadata=None) if job.contents.no_sample_names else views
@@ -158,6 +164,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
 def _checked(views: Views, model: Any, job: Job) -> Views:
     """Return the views; raise an error if the method could not be fitted to them."""
     from manyview.views import check_views
+    from manyview.views.on_disk import is_on_disk
 
     if views.n_views < model.min_views:
         raise typer.BadParameter(
@@ -167,7 +174,8 @@ def _checked(views: Views, model: Any, job: Job) -> Views:
         )
     job.choice.check_scales(views.names)
     check_n_clusters(job.n_clusters, views.n_samples)
-    return check_views(views, keep_float32=True)
+    # The values of opened views are checked block by block in the fit.
+    return views if is_on_disk(views) else check_views(views, keep_float32=True)
 
 
 def check_n_clusters(n_clusters: int | str | range, n_samples: int) -> None:

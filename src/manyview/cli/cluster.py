@@ -47,6 +47,8 @@ def cluster(
 ) -> None:
     """Cluster the samples of files, and write labels.csv, markers.csv, result.json, graph.npz and report.html.
 
+    For folders of shards, labels are shards too: labels/part-*.parquet, and graph.npz is left out.
+
     Either all files are written, or none. Files of an earlier run in the same folder are replaced.
     """
     n_clusters = parse_n_clusters(k, may_choose=True)

@@ -25,6 +25,7 @@ from manyview.ensemble.graph import take_graph
 from manyview.ensemble.members import Settings, families_with
 from manyview.ensemble.n_clusters import ClusterCountSuggestion, suggest_n_clusters
 from manyview.ensemble.predict import open_new_views, predict, predict_both
+from manyview.ensemble.rare import add_rare
 from manyview.ensemble.samples import announce, draw_by_content, gather, is_distributed, open_rows, precision
 from manyview.exceptions import ClusterCountWarning, ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import SCALERS
@@ -240,10 +241,12 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         if self._in_blocks(views):
             rows = open_rows(views, self.engine, self.n_jobs)
             sample, given, patterns = draw_by_content(rows, self._n_learned())
+        scaling = scaling_names(self.scaling, sample)
+        if rows is not None:
+            sample, given = add_rare(rows, sample, given, scaling)
         if isinstance(self.n_clusters, Integral):
             check_n_clusters(sample, int(self.n_clusters))
 
-        scaling = scaling_names(self.scaling, sample)
         suggestion = self._suggest(sample)
         n_clusters = int(self.n_clusters if suggestion is None else suggestion.n_clusters)
         n_anchors = self._count_anchors(sample.n_samples, n_clusters)

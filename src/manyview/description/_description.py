@@ -14,10 +14,13 @@ from sklearn.exceptions import NotFittedError
 from manyview.description.annotations import Annotations, Names, cluster_names
 from manyview.description.markers import marker_tables
 from manyview.description.metadata import ARTEFACT, Association, associations, in_sample_order, summary
+from manyview.description.on_disk import describe_drawn
 from manyview.description.samples import centre_distances, typical_samples
 from manyview.description.survival import Survival, compare_survival, survival_columns, survival_table
 from manyview.exceptions import ViewsError
 from manyview.views import Views, check_views
+from manyview.views.checks import check_new_views
+from manyview.views.on_disk import is_on_disk
 
 _EFFECT_SIZES = {"categories": "V", "numbers": "η²"}
 
@@ -185,7 +188,9 @@ def describe(
     Parameters
     ----------
     views : Views, list or dict of arrays
-        What was clustered, as for the estimators.
+        What was clustered, as for the estimators. Of Dask arrays and memory-mapped files, about 20,000 samples are
+        drawn and loaded, with 100 of each cluster if it has as many: all tables but ``clusters`` are of these, as
+        ``notes`` says.
     labels : estimator or array-like of shape (n_samples,)
         A fitted estimator of the package, or the cluster of each sample, from anywhere. Samples without one (None,
         NaN) are left out.
@@ -227,7 +232,13 @@ def describe(
     >>> found.clusters["size"].sum()
     np.int64(120)
     """
-    checked = check_views(views, keep_float32=True)
+    opened = check_new_views(views)
+    if is_on_disk(opened):
+        options = {"survival": survival, "rename": rename, "n_markers": n_markers, "n_samples": n_samples}
+        options |= {"p_values": p_values, "random_state": random_state, "n_jobs": n_jobs}
+        per_sample = {"metadata": metadata, "pictures": pictures, "texts": texts}
+        return describe_drawn(describe, opened, labels, per_sample, **options)
+    checked = check_views(opened, keep_float32=True)
     if metadata is None:
         metadata = views.metadata if isinstance(views, Views) else checked.metadata
     metadata = in_sample_order(metadata, checked.sample_ids, "metadata")
@@ -236,7 +247,7 @@ def describe(
     if model is None and hasattr(labels, "fit"):
         raise NotFittedError(f"labels: {type(labels).__name__} is not fitted yet; call its method fit first.")
     given = model.labels_ if model is not None else in_sample_order(labels, checked.sample_ids, "labels")
-    codes, keys = _codes(given, checked.n_samples)
+    codes, keys = cluster_codes(given, checked.n_samples)
     confidence = None if model is None else getattr(model, "confidence_", None)
     if confidence is not None:
         confidence = np.asarray(confidence, dtype=float)
@@ -262,7 +273,7 @@ def describe(
         names,
         codes,
         known,
-        _cluster_table(codes, names, confidence),
+        cluster_table(codes, names, confidence),
         markers,
         typical,
         profiles,
@@ -279,7 +290,7 @@ def describe(
     return description
 
 
-def _cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarray | None) -> pandas.DataFrame:
+def cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarray | None) -> pandas.DataFrame:
     sizes = np.bincount(codes, minlength=len(names))
     sums = np.nan if confidence is None else np.bincount(codes, weights=confidence, minlength=len(names))
     return pandas.DataFrame(
@@ -293,7 +304,7 @@ def _cluster_table(codes: np.ndarray, names: Sequence[str], confidence: np.ndarr
     )
 
 
-def _codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
+def cluster_codes(labels: Any, n_samples: int) -> tuple[np.ndarray, list[Any]]:
     """Return the labels as numbers from 0 on, -1 for those that are missing, and what they were."""
     given = np.asarray(labels)
     if given.ndim == 2 and given.shape[1] == 1:  # a table with one column

@@ -19,7 +19,6 @@ from manyview.exceptions import ViewsError
 
 if TYPE_CHECKING:
     import dask.array as da
-    from dask.highlevelgraph import HighLevelGraph
 
 
 def to_dask(array: Any, block_rows: int = BLOCK_ROWS) -> da.Array:
@@ -60,16 +59,15 @@ def to_dask(array: Any, block_rows: int = BLOCK_ROWS) -> da.Array:
 def row_blocks(
     arrays: Sequence[da.Array],
     make_block: Callable[[list, int], Mapping[str, Any]],
-    block_rows: int | None,
+    block_rows: int | tuple[int, ...] | None,
     names: Sequence[str],
-) -> tuple[HighLevelGraph, list[tuple[str, int]], list[int]]:
+) -> tuple[dict[Any, Any], list[tuple[str, int]], list[int]]:
     """Return tasks that make blocks of the same rows of several Dask arrays, their keys, and the numbers of rows.
 
     By default, blocks are those of the first array.
     """
     dask = require("dask", extra="dask", purpose="Blocks for Dask workers")
     spec = require("dask.task_spec", extra="dask", purpose="Blocks for Dask workers")
-    graphs = require("dask.highlevelgraph", extra="dask", purpose="Blocks for Dask workers")
     for name, array in zip(names, arrays, strict=True):
         if np.isnan(array.shape).any():
             raise ViewsError(
@@ -82,15 +80,39 @@ def row_blocks(
     cut = dask.optimize(*cut)
     lengths = [int(length) for length in cut[0].chunks[0]]
     starts = np.cumsum([0, *lengths]).tolist()
-    chunks = zip(*(array.to_delayed(optimize_graph=False).ravel() for array in cut), strict=True)
-    # The function is part of every task: as a separate task it would be sent, unpacked, between the workers.
     name, make = f"block-{uuid4().hex}", packed(make_block)
+    graph, own = _with_own_keys({key: task for array in cut for key, task in array.__dask_graph__().items()}, name)
+    chunks = zip(*(array.__dask_keys__() for array in cut), strict=True)
+    # The function is part of every task: as a separate task it would be sent, unpacked, between the workers.
     keys = [(name, i) for i in range(len(lengths))]
-    tasks = {
-        key: spec.Task(key, call, spec.Task(None, *make), spec.List(*(spec.TaskRef(part.key) for part in parts)), start)
-        for key, parts, start in zip(keys, chunks, starts, strict=False)
-    }
-    return graphs.HighLevelGraph.from_collections(name, tasks, dependencies=cut), keys, lengths
+    for key, parts, start in zip(keys, chunks, starts, strict=False):
+        refs = spec.List(*(spec.TaskRef(own.get(part, part)) for part in map(_only, parts)))
+        graph[key] = spec.Task(key, call, spec.Task(None, *make), refs, start)
+    return graph, keys, lengths
+
+
+def _only(keys: Any) -> Any:
+    """Return the one key in a nested list of keys."""
+    return _only(keys[0]) if isinstance(keys, list) else keys
+
+
+def _with_own_keys(graph: Mapping[Any, Any], name: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return the same tasks under keys of their own, and the new key of each old one.
+
+    Dask optimizes the tasks of an array, and keeps their keys, differently for each computation. The scheduler knows
+    ours as long as their blocks exist, and would warn of other computations with the same keys and other tasks. Keys of
+    data that a cluster already has stay as they are.
+    """
+    spec = require("dask._task_spec", extra="dask", purpose="Blocks for Dask workers")
+    nodes = spec.convert_legacy_graph(graph)
+    own = {key: (f"{key[0]}-{name}", *key[1:]) if isinstance(key, tuple) else f"{key}-{name}" for key in nodes}
+    renamed = {}
+    for key, node in nodes.items():
+        if isinstance(node, spec.Alias):
+            renamed[own[key]] = spec.Alias(own[key], own.get(node.target, node.target))
+        else:
+            renamed[own[key]] = node.substitute({old: own[old] for old in node.dependencies if old in own}, own[key])
+    return renamed, own
 
 
 def packed(function: Callable[..., Any]) -> tuple[Callable[..., Any], bytes]:

@@ -111,7 +111,7 @@ class DaskRows:
         client: Client,
         arrays: Sequence[da.Array],
         make_block: Callable[[list, int], Mapping[str, Any]],
-        block_rows: int | None = None,
+        block_rows: int | tuple[int, ...] | None = None,
         names: Sequence[str] | None = None,
         patience: float = 60.0,
     ) -> DaskRows:
@@ -124,8 +124,8 @@ class DaskRows:
             All with the same number of rows. :func:`manyview.engines.dask.to_dask` converts other arrays.
         make_block : callable
             ``make_block(chunks, first_row)`` returns the dict of a block, where the chunks are those of the arrays.
-        block_rows : int, optional
-            Rows per block; default: as in the chunks of the first array.
+        block_rows : int or tuple of int, optional
+            Rows per block, or of each block; default: as in the chunks of the first array.
         names : sequence of str, optional
             Names of the arrays in errors.
         patience : float

@@ -47,7 +47,7 @@ class Column:
 
 
 # The samples as they are given, and what is computed from them before learning.
-VIEWS = Column("views", "Views", "(n,)", ("samples", "dask", "predict"), ("samples", "predict"))
+VIEWS = Column("views", "Views", "(n,)", ("samples", "dask", "predict", "rare"), ("samples", "predict", "rare"))
 ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "predict", "fit"), ("samples", "predict", "fit", "graph"))
 HASHES = Column("hashes", "uint64", "(n, views)", ("samples",), ("samples",))
 PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("samples",), ("samples",))

@@ -35,10 +35,21 @@ def worker_memory(client: Any) -> list[int]:
     return [worker["memory_limit"] or physical_memory() for worker in workers]
 
 
-def worker_block_rows(views: Views) -> int:
-    """Return the rows per block on a worker: as in the chunks, unless they are too large."""
-    chunks = [array.chunks[0] for array in views.arrays if is_lazy(array)]
-    return min(_BLOCK_ROWS, max(chunks[0])) if chunks else _BLOCK_ROWS
+def worker_blocks(views: Views) -> tuple[int, ...]:
+    """Return the rows of each block on a worker: as in the chunks of the first Dask array, large ones in parts."""
+    chunks = chunks_of(views)
+    if chunks is None:
+        return _cut(views.n_samples, _BLOCK_ROWS)
+    return tuple(rows for size in chunks for rows in _cut(size, -(-size // max(1, -(-size // _BLOCK_ROWS)))))
+
+
+def _cut(size: int, step: int) -> tuple[int, ...]:
+    return tuple(min(step, size - start) for start in range(0, size, max(1, step)))
+
+
+def chunks_of(views: Views) -> tuple[int, ...] | None:
+    """Return the rows of the chunks of the first view that is a Dask array; None if none is."""
+    return next((array.chunks[0] for array in views.arrays if is_lazy(array)), None)
 
 
 def worker_rows(views: Views, client: Any) -> DaskRows:
@@ -46,7 +57,7 @@ def worker_rows(views: Views, client: Any) -> DaskRows:
     arrays = as_dask(views)
     names = [*(f"views[{name!r}]" for name in views.names), "present"]
     make = partial(raw_block, views.names)
-    return DaskRows.from_arrays(client, arrays, make, worker_block_rows(views), names[: len(arrays)])
+    return DaskRows.from_arrays(client, arrays, make, worker_blocks(views), names[: len(arrays)])
 
 
 def as_dask(views: Views) -> list[da.Array]:

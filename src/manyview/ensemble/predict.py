@@ -19,14 +19,14 @@ from manyview.engines import BLOCK_ROWS, Block
 from manyview.ensemble.anchors import AnchoredViews, has_view, lists_of
 from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, VIEWS
 from manyview.ensemble.consensus import Consensus, vote_product, votes_for
-from manyview.ensemble.dask import as_dask, raw_block
+from manyview.ensemble.dask import as_dask, chunks_of, raw_block
 from manyview.ensemble.kmeans import nearest_centre, unit_rows
 from manyview.ensemble.members import Lists, Member, member_labels
 from manyview.ensemble.samples import checked, is_distributed, local_rows, precision
 from manyview.exceptions import ViewsError
 from manyview.views import Views
 from manyview.views.checks import check_new_views
-from manyview.views.container import is_frame, is_lazy, is_table
+from manyview.views.container import is_frame, is_table
 from manyview.views.new_samples import match_fitted, order_columns
 
 
@@ -194,20 +194,20 @@ def _predict_lazily(model: Model, views: Views, what: str) -> Any:
     dask = require("dask", extra="dask", purpose="Dask arrays")
     array = require("dask.array", extra="dask", purpose="Dask arrays")
     tables = as_dask(views)
-    lazy = [table for table in views.arrays if is_lazy(table)]
-    rows = (lazy or tables)[0].chunks[0]
+    own_chunks = chunks_of(views)
+    rows = own_chunks or tables[0].chunks[0]
     shape = (model.consensus.centres.shape[1],) if what == EMBEDDING.name else ()
     single = all(getattr(array, "dtype", None) == np.float32 for array in views.arrays)
     like = np.empty((0, *shape), dtype=np.int64 if what == LABELS.name else np.float32 if single else np.float64)
     sent, compute = dask.delayed(model, traverse=False), dask.delayed(_predict_chunk, pure=False)
     parts, first = [], 0
-    cut = (table.rechunk({0: rows, 1: -1}).to_delayed().ravel() for table in tables)
+    cut = (table.rechunk({0: rows, 1: -1}).to_delayed(optimize_graph=False).ravel() for table in tables)
     for size, *chunks in zip(rows, *cut, strict=True):
         found = compute(chunks, views.names, first, sent, what)
         parts.append(array.from_delayed(found, (size, *like.shape[1:]), meta=like))
         first += size
     whole = array.concatenate(parts)
-    return whole if lazy else whole.compute()
+    return whole if own_chunks else whole.compute()
 
 
 def _predict_chunk(chunks: list, names: Sequence[str], first_row: int, model: Model, what: str) -> np.ndarray:

@@ -17,7 +17,7 @@ from manyview._utils.machine import available_memory, check_memory, gib
 from manyview.engines import BLOCK_ROWS, Block, DaskRows, LocalRows, Rows
 from manyview.ensemble.anchors import GRAPH_NEIGHBORS, list_length, pool_size
 from manyview.ensemble.columns import HASHES, PATTERNS, ROWS, VIEWS
-from manyview.ensemble.dask import current_client, worker_block_rows, worker_memory, worker_rows
+from manyview.ensemble.dask import chunks_of, current_client, worker_blocks, worker_memory, worker_rows
 from manyview.ensemble.members import families_with
 from manyview.exceptions import EngineError, ViewsError
 from manyview.graphs.content import Sketch, repetitions, row_hashes, row_keys, sketch_rows
@@ -119,7 +119,7 @@ def draw_by_content(rows: Rows, size: int) -> tuple[Views, np.ndarray, np.ndarra
     times = repetitions(sketch.counts, size)[np.argsort(sketch.rows)]
     picked = np.repeat(np.arange(len(found)), times)
     try:
-        views = check_views(_stack(parts).take(picked), keep_float32=True)
+        views = check_views(stack(parts).take(picked), keep_float32=True)
     except ViewsError as error:  # an error of the drawn samples need not be one of all
         raise ViewsError(
             f"{error} This was found in the {len(picked)} of {rows.n_rows} samples that were drawn to learn from; "
@@ -161,7 +161,7 @@ def _pick(block: Block, wanted: np.ndarray) -> Views | None:
     return check_block(block[VIEWS.name].take(own), 0) if len(own) else None
 
 
-def _stack(parts: list[Views]) -> Views:
+def stack(parts: list[Views]) -> Views:
     """Put samples of several blocks one after the other."""
     arrays: list[Any] = []
     for v in range(parts[0].n_views):
@@ -179,15 +179,16 @@ def _stack(parts: list[Views]) -> Views:
 
 
 def gather(rows: Rows, name: str, views: Views) -> Any:
-    """Return a column of all rows: a Dask array if a view is one, and on the workers if the rows are there."""
+    """Return a column of all rows: in the chunks of the views if one is a Dask array, on the workers if they are."""
+    chunks = chunks_of(views)
     if isinstance(rows, DaskRows):
-        return rows.array(name)
+        found = rows.array(name)
+        return found if chunks is None or found.chunks[0] == chunks else found.rechunk({0: chunks})
     values = rows.gather(name)
-    lazy = next((table for table in views.arrays if is_lazy(table)), None)
-    if lazy is None:
+    if chunks is None:
         return values
-    chunks = (lazy.chunks[0], *((size,) for size in values.shape[1:]))
-    return require("dask.array", extra="dask", purpose="Dask arrays").from_array(values, chunks=chunks)
+    array = require("dask.array", extra="dask", purpose="Dask arrays")
+    return array.from_array(values, chunks=(chunks, *((size,) for size in values.shape[1:])))
 
 
 def precision(views: Views) -> np.dtype:
@@ -211,7 +212,7 @@ def announce(model: Any, views: Views, n_learned: int) -> None:
         n_members=model.n_members,
         list_length=min(list_length(families_with(model.n_neighbors)), int(n_anchors)),
         n_threads=(model.n_jobs or joblib.cpu_count()) if client is None else 1,
-        block_rows=BLOCK_ROWS if client is None else worker_block_rows(views),
+        block_rows=BLOCK_ROWS if client is None else max(worker_blocks(views)),
     )
     if client is None:
         footprint.announce(type(model).__name__, model.verbose)

@@ -19,14 +19,15 @@ from manyview.exceptions import FileFormatError, ViewsError
 from manyview.io._common import Options, reading
 from manyview.io._lines import open_bytes
 from manyview.io._read import LABEL_READERS, read_file, similar_files
-from manyview.io._shards import NPY, Block, Shard, Span, kind_of, open_shard, read_block, size_of
-from manyview.views import Views
+from manyview.io._shards import NPY, Block, Shard, Span, kind_of, open_shard, read_block, read_ids, size_of
+from manyview.views import Reading, Views
 
 Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _BLOCK_BYTES = 2**25
 _ROW_STEP = 8192
 _MOST_BLOCKS = 2**20
+_ID_ROWS = 2**20  # rows whose ids are compared at a time
 _KNOWN = ".npy, .parquet or a zarr folder"
 
 
@@ -36,12 +37,14 @@ def open_views(
     labels: Any = None,
     block_rows: int | None = None,
     skip_columns: Sequence[str] | None = None,
+    id_column: str | Sequence[str] | None = None,
     as_dask: bool = True,
 ) -> Views:
     """Open views that need not fit into memory; values are read block by block when they are needed.
 
-    Only the headers of the files are read here. Rows are matched by position: all views must have the same samples in
-    the same order. For files that fit into memory, :func:`manyview.read_views` knows more formats, and joins on ids.
+    Only the headers of the files are read here, and the ids if there are some. Rows are matched by position: all views
+    must have the same samples in the same order, which ids prove. For files that fit into memory,
+    :func:`manyview.read_views` knows more formats, and joins on ids.
 
     Parameters
     ----------
@@ -57,8 +60,13 @@ def open_views(
         Number of rows of a block of the Dask arrays, the same in all views, wherever their shards end. By default a
         multiple of 8192, at least that, such that a block of all views together has about 32 MB.
     skip_columns : sequence of str, optional
-        Columns of parquet files that are no features, such as ids. By default all columns are features, and one that by
+        Columns of parquet files that are no features. By default all columns but the ids are features, and one that by
         its name holds ids or classes is an error.
+    id_column : str or sequence of str, optional
+        The column of parquet files that holds the ids of the samples, texts or whole numbers; several names if views
+        call it differently. Every parquet file must have it. All views must have the same ids in the same order, which
+        is checked block by block; ids are kept in memory, as ``sample_ids``. Files of other formats have none, and are
+        matched by position.
     as_dask : bool, default=True
         False: return ``np.memmap`` arrays, for one machine; that needs no Dask, but one ``.npy`` file per view.
 
@@ -77,7 +85,7 @@ def open_views(
     FileNotFoundError
         If there is no such file, or none that matches the pattern.
     ViewsError
-        If views differ in their number of rows.
+        If views differ in their number of rows or in their ids; with the first row that differs.
 
     Notes
     -----
@@ -105,20 +113,30 @@ def open_views(
         raise ValueError(f"block_rows: expected an integer of at least 1, got {block_rows!r}.")
     if isinstance(skip_columns, str):
         raise TypeError(f"skip_columns: expected a sequence of names, got the text {skip_columns!r}.")
+    id_columns = [id_column] if isinstance(id_column, str) else list(id_column or ())
     files = {str(name): _find_shards(f"views[{name!r}]", source) for name, source in views.items()}
-    shards = {name: [open_shard(path, skip_columns) for path in paths] for name, paths in files.items()}
+    shards = {name: [open_shard(path, skip_columns, id_columns) for path in paths] for name, paths in files.items()}
     skipped = tuple(skip_columns or ())
     _check_skipped([shard for group in shards.values() for shard in group], skipped)
     for group in shards.values():
         _check_alike(group)
     n_samples = _check_rows(shards)
+    sample_ids = _common_ids(shards, id_columns, n_samples) if id_columns else None
     if as_dask:
         arrays = _as_dask(list(shards.values()), block_rows, skipped)
     else:
         arrays = [_as_memmap(name, group) for name, group in shards.items()]
     if isinstance(labels, str | os.PathLike):
         labels = _read_labels(Path(labels), n_samples)
-    return Views(tuple(arrays), tuple(shards), labels=labels)
+    columns = tuple(group[0].columns or None for group in shards.values())
+    return Views(
+        tuple(arrays),
+        tuple(shards),
+        sample_ids,
+        labels,
+        feature_names=columns if any(columns) else None,
+        reading=Reading("position" if sample_ids is None else f"position, with the same ids `{id_columns[0]}`"),
+    )
 
 
 def _find_shards(where: str, source: Source) -> list[Path]:
@@ -198,6 +216,38 @@ def _check_rows(shards: Mapping[str, Sequence[Shard]]) -> int:
     return n_samples
 
 
+def _common_ids(shards: Mapping[str, Sequence[Shard]], id_columns: Sequence[str], n_samples: int) -> np.ndarray:
+    """Return the ids of the samples, after checking block by block that all views with ids have the same."""
+    having = {name: group for name, group in shards.items() if group[0].id_column is not None}
+    if not having:
+        raise FileFormatError(
+            f"id_column={id_columns[0]!r}: only parquet files have columns with names, and there are none. Leave it "
+            "out: rows are then matched by position."
+        )
+    edges = [*range(0, n_samples, _ID_ROWS), n_samples]
+    blocks = {name: _blocks(group, edges, ()) for name, group in having.items()}
+    first, *others = blocks
+    kept = []
+    for i, start in enumerate(edges[:-1]):
+        ids = _ids_of(blocks[first][i], having[first])
+        for name in others:
+            own = _ids_of(blocks[name][i], having[name])
+            if not np.array_equal(own, ids):
+                row = int(np.flatnonzero(own != ids)[0]) if own.dtype.kind == ids.dtype.kind else 0
+                raise ViewsError(
+                    f"views[{name!r}]: its ids differ from those of views[{first!r}], first in row {start + row}: "
+                    f"{own[row]!r} and {ids[row]!r}. Views that are opened must have the same samples in the same "
+                    "order: sort their files by the ids, or read_views joins files that fit into memory."
+                )
+        kept.append(ids)
+    return np.concatenate(kept)
+
+
+def _ids_of(block: Block, shards: Sequence[Shard]) -> np.ndarray:
+    columns = {str(shard.path): shard.id_column for shard in shards}
+    return read_ids(block, [columns[span.path] for span in block.spans])
+
+
 def _as_memmap(name: str, shards: Sequence[Shard]) -> np.ndarray:
     path = shards[0].path
     if len(shards) > 1 or kind_of(path) != NPY:
@@ -227,7 +277,7 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
         pieces = [n_rows for shard in shards for n_rows in shard.pieces if n_rows]
         # Pieces that can only be read as a whole are read once, and then split.
         own_edges = np.cumsum([0, *pieces]).tolist() if max(pieces, default=0) > block_rows else edges
-        blocks = _blocks(shards, own_edges, skip_columns)
+        blocks = _blocks(shards, own_edges, (*skip_columns, *{shard.id_column for shard in shards if shard.id_column}))
         name = "open_views-" + tokenize(blocks, [shard.path.stat().st_mtime_ns for shard in shards])
         array = dask_array.Array(
             {(name, i, 0): (read_block, block) for i, block in enumerate(blocks)},

@@ -7,7 +7,7 @@ from the paths and row numbers in a `Block` alone.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -43,6 +43,8 @@ class Shard:
     """Names of the columns that are not features."""
     may_have_gaps: bool = False
     """Whether integer columns may have missing values, read as NaN."""
+    id_column: str | None = None
+    """Name of the column with the ids of the samples, if it has one."""
 
     @property
     def features(self) -> str:
@@ -84,6 +86,27 @@ def read_block(block: Block) -> np.ndarray:
     return values
 
 
+def read_ids(block: Block, id_columns: Sequence[str | None]) -> np.ndarray:
+    """Load the ids of the rows of a block: whole numbers or texts, as they are stored.
+
+    ``id_columns`` are the names of the column in the file of each span.
+    """
+    parts = []
+    for span, id_column in zip(block.spans, id_columns, strict=True):
+        path = Path(span.path)
+        _check_unchanged(path, span.n_bytes)
+        with reading(path, PARQUET), _parquet().ParquetFile(path) as file:
+            found: list[np.ndarray] = []
+            for at, batch in _batches(file, span.start, span.stop, [str(id_column)]):
+                column = batch.column(0)
+                if column.null_count:
+                    row = at + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False)))
+                    raise FileFormatError(f"{path}: row {row} has no id: its {id_column!r} is empty. Remove the row.")
+                found.append(column.to_numpy(zero_copy_only=False))
+        parts += found
+    return np.concatenate(parts)
+
+
 def _check_unchanged(path: Path, n_bytes: int) -> None:
     if not path.exists():
         raise FileNotFoundError(
@@ -111,9 +134,12 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def open_shard(path: Path, skip_columns: Collection[str] | None) -> Shard:
-    """Read the header of a file, and check that it can be a view."""
-    shard = _OPEN[kind_of(path)](path, skip_columns)
+def open_shard(path: Path, skip_columns: Collection[str] | None, id_columns: Sequence[str] = ()) -> Shard:
+    """Read the header of a file, and check that it can be a view.
+
+    ``id_columns`` are names that the column with the ids may have; parquet files must have one of these.
+    """
+    shard = _OPEN[kind_of(path)](path, skip_columns, id_columns)
     if len(shard.shape) != 2 or shard.shape[1] == 0 or shard.dtype.kind not in "biuf":
         raise FileFormatError(
             f"{path}: expected a 2-D array of numbers (samples x features), "
@@ -122,7 +148,7 @@ def open_shard(path: Path, skip_columns: Collection[str] | None) -> Shard:
     return shard
 
 
-def _open_npy(path: Path, _: Any) -> Shard:
+def _open_npy(path: Path, *_: Any) -> Shard:
     with path.open("rb") as stream, reading(path, NPY):
         return Shard(path, *read_header(stream, path.stat().st_size, str(path)))
 
@@ -135,7 +161,7 @@ def _zarr() -> Any:
     return require("zarr", extra="dask", purpose="Reading zarr")
 
 
-def _open_zarr(path: Path, _: Any) -> Shard:
+def _open_zarr(path: Path, *_: Any) -> Shard:
     zarr = _zarr()
     with reading(path, ZARR):
         array = zarr.open(str(path), mode="r")
@@ -166,20 +192,22 @@ def _parquet() -> Any:
     return require("pyarrow.parquet", extra="files", purpose="Reading parquet")
 
 
-def _open_parquet(path: Path, skip_columns: Collection[str] | None) -> Shard:
+def _open_parquet(path: Path, skip_columns: Collection[str] | None, id_columns: Sequence[str]) -> Shard:
     parquet, types = _parquet(), require("pyarrow.types", extra="files", purpose="Reading parquet")
     with path.open("rb") as stream, reading(path, PARQUET), parquet.ParquetFile(stream) as file:
         schema = file.schema_arrow
         names = list(schema.names)
+        id_column = _find_id_column(path, schema, id_columns, types)
         if skip_columns is None:
-            _refuse_ids(path, names)
-        fields = [field for field in schema if field.name not in (skip_columns or ())]
+            _refuse_ids(path, [name for name in names if name != id_column])
+        left_out = {*(skip_columns or ()), id_column}
+        fields = [field for field in schema if field.name not in left_out]
         is_whole = {f.name: types.is_integer(f.type) or types.is_boolean(f.type) for f in fields}
         text = [f.name for f in fields if not is_whole[f.name] and not types.is_floating(f.type)]
         if text:
             raise FileFormatError(
                 f"{path}: expected numbers, but {len(text)} column(s) hold something else: {listed(text)}. "
-                "Pass skip_columns= to leave them out, else encode or remove them."
+                "Pass skip_columns= to leave them out, id_column= for ids, else encode or remove them."
             )
         if not fields or len(is_whole) < len(fields):
             raise FileFormatError(
@@ -194,7 +222,24 @@ def _open_parquet(path: Path, skip_columns: Collection[str] | None) -> Shard:
             tuple(field.name for field in fields),
             tuple(name for name in names if name not in is_whole),
             any(is_whole.values()) and any(_may_have_gaps(group, is_whole) for group in groups),
+            id_column,
         )
+
+
+def _find_id_column(path: Path, schema: Any, id_columns: Sequence[str], types: Any) -> str | None:
+    """Return the first of these names that the file has; None if ids are not asked for."""
+    if not id_columns:
+        return None
+    found = next((name for name in id_columns if name in schema.names), None)
+    if found is None:
+        raise FileFormatError(
+            f"{path}: has no column {' or '.join(map(repr, id_columns))} with the ids; its columns are "
+            f"{listed(schema.names)}."
+        )
+    kind = schema.field(found).type
+    if not (types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind)):
+        raise FileFormatError(f"{path}: column {found!r} holds {kind}; expected ids: texts or whole numbers.")
+    return found
 
 
 def _refuse_ids(path: Path, names: Sequence[str]) -> None:
@@ -203,8 +248,9 @@ def _refuse_ids(path: Path, names: Sequence[str]) -> None:
     suspects += [name for name in names[:1] if is_id_name(name)]
     if suspects:
         raise FileFormatError(
-            f"{path}: by their names, these columns are ids or classes, not features: {listed(suspects)}. Pass all "
-            "columns to leave out as skip_columns= (rows are matched by position), or skip_columns=[] to keep them."
+            f"{path}: by their names, these columns are ids or classes, not features: {listed(suspects)}. Pass the "
+            "column with the ids as id_column=, and all others to leave out as skip_columns=; or skip_columns=[] to "
+            "keep them."
         )
 
 
@@ -222,17 +268,23 @@ def _may_have_gaps(group: Any, is_whole: dict[str, bool]) -> bool:
 def _fill_parquet(path: Path, start: int, stop: int, out: np.ndarray, skip_columns: Sequence[str]) -> None:
     with _parquet().ParquetFile(path) as file:
         names = [name for name in file.schema_arrow.names if name not in skip_columns]
-        ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
-        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
-        at, groups = int(ends[first - 1]) if first else 0, range(first, last + 1)
-        # In batches that fit into the cache for the transposition. Without threads: blocks are read in parallel.
-        for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=names, use_threads=False):
-            begin, end = max(start, at), min(stop, at + len(batch))
-            if begin < end:
-                wanted, rows = batch.slice(begin - at, end - begin), out[begin - start : end - start]
-                for column, name in enumerate(names):
-                    rows[:, column] = wanted.column(name).to_numpy(zero_copy_only=False)  # missing values become NaN
-            at += len(batch)
+        for at, batch in _batches(file, start, stop, names):
+            rows = out[at - start : at - start + len(batch)]
+            for column, name in enumerate(names):
+                rows[:, column] = batch.column(name).to_numpy(zero_copy_only=False)  # missing values become NaN
+
+
+def _batches(file: Any, start: int, stop: int, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    """Yield these columns of some rows: the first row of each batch, and the batch."""
+    ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
+    first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+    at, groups = int(ends[first - 1]) if first else 0, range(first, last + 1)
+    # In batches that fit into the cache for the transposition. Without threads: blocks are read in parallel.
+    for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=list(names), use_threads=False):
+        begin, end = max(start, at), min(stop, at + len(batch))
+        if begin < end:
+            yield begin, batch.slice(begin - at, end - begin)
+        at += len(batch)
 
 
 _OPEN: dict[str, Callable[..., Shard]] = {NPY: _open_npy, ZARR: _open_zarr, PARQUET: _open_parquet}

@@ -20,6 +20,7 @@ from manyview._utils.machine import one_thread
 from manyview._utils.text import shortened
 from manyview.description import Description, describe
 from manyview.description.map import Shown, choose_shown, project
+from manyview.description.on_disk import count_all
 from manyview.exceptions import ViewsError
 from manyview.report import run_figures as figures
 from manyview.report._clusters import Classes, list_samples
@@ -36,6 +37,8 @@ from manyview.report._view_graphs import (
 from manyview.report.description_figures import sections
 from manyview.report.documents import describe_result, not_settled
 from manyview.views import Views, check_views
+from manyview.views.checks import check_new_views
+from manyview.views.on_disk import is_on_disk, load_to_show
 
 _DIGITS = 4
 _MAX_IN_TABLE = 30  # classes and clusters; more are drawn as a heat map
@@ -103,6 +106,7 @@ def summarise(
     shown = choose_shown(model, clusters, random_state)
     votes = cast_votes(model, views, shown)
     names = [shortened(name, 40) for name in views.names]
+    sizes = {cluster["cluster"]: cluster["size"] for cluster in result["clusters"]}
 
     def name(row: int) -> str:
         return str(row) if given.sample_ids is None or not sample_names else shortened(given.sample_ids[row], 60)
@@ -117,7 +121,10 @@ def summarise(
         "sample_names": sample_names,
         "map": _map(model, views, shown, agreement_of_samples(votes, shown), classes if sample_names else None)
         | {"id": [name_here(row) for row in shown.rows.tolist()]},
-        "cluster_samples": list_samples(clusters, name_here, confidence, classes, sample_names),
+        "cluster_samples": [
+            listed | {"size": sizes.get(listed["cluster"], 0)}  # of all samples, also if these are drawn
+            for listed in list_samples(clusters, name_here, confidence, classes, sample_names)
+        ],
         "description": None
         if description is None
         else describe_clusters(description, given, origin[shown.rows], name, sample_names),
@@ -333,7 +340,8 @@ def write_report(
     ----------
     model : fitted estimator
     views : Views, list or dict of arrays
-        What it was fitted on. Names, ids and labels of :class:`manyview.Views` are shown.
+        What it was fitted on. Names, ids and labels of :class:`manyview.Views` are shown. Of Dask arrays and
+        memory-mapped files, about 20,000 samples are drawn and loaded, which the page shows.
     path : str or path
         The file, in a folder that exists. A file of that name is replaced.
     audits : iterable of AuditResult, optional
@@ -364,13 +372,21 @@ def write_report(
     ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    given = check_views(views, view_sizes=getattr(model, "view_sizes", None), keep_float32=True)
+    given = check_new_views(views, view_sizes=getattr(model, "view_sizes", None))
+    if not is_on_disk(given):
+        given = check_views(given, keep_float32=True)
+    whole, shown, samples = load_to_show(model, given)
     if description is None:
-        description = describe(given, model, p_values=False)
+        found = describe(samples, shown, p_values=False)
+        description = count_all(found, whole.labels_, getattr(whole, "confidence_", None))
+    elif description and samples is not given:
+        raise ValueError(
+            "description: the views are on disk, and the report draws samples of its own. Leave it out, or pass False."
+        )
     summary = summarise(
-        model,
-        given,
-        describe_result(model, given),
+        shown,
+        samples,
+        describe_result(whole, given),
         audits=audits,
         description=description or None,
         sample_names=sample_names,

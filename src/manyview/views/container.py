@@ -58,7 +58,8 @@ class Views:
     Parameters
     ----------
     arrays : sequence of array-like or sparse, each of shape (n_samples, n_features_v)
-        The views. Arrays on disk (``np.memmap``) and Dask arrays are not loaded.
+        The views. Arrays on disk (``np.memmap``) and Dask arrays are not loaded. Dask data frames become Dask arrays of
+        their partitions, whose lengths are computed once; their indexes are not looked at.
     names : sequence of str, optional
         One name per view, all different. Default: ``"view0"``, ``"view1"``, ...
     sample_ids : array-like of shape (n_samples,), optional
@@ -113,6 +114,8 @@ class Views:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ViewsError(f"names: view names must be unique, got {repeated[0]!r} more than once.")
+        if self.feature_names is None and any(map(is_lazy_frame, self.arrays)):
+            object.__setattr__(self, "feature_names", tuple(map(column_names, self.arrays)))
         arrays = tuple(_to_array(array, where) for array, where in zip(self.arrays, places(names), strict=True))
         for where, array in zip(places(names), arrays, strict=True):
             if array.ndim != 2:
@@ -309,6 +312,9 @@ def default_names(n_views: int) -> tuple[str, ...]:
 
 
 def _to_array(view: Any, where: str) -> Any:
+    if is_lazy_frame(view):
+        dtype = np.result_type(*(getattr(kind, "numpy_dtype", kind) for kind in _numeric_types(view, where)))
+        return view.astype(dtype).to_dask_array(lengths=True)
     if is_lazy(view) and np.isnan(view.shape).any():
         raise ViewsError(
             f"{where}: the sizes of this Dask array's chunks are not known. Call compute_chunk_sizes() on it first."
@@ -374,6 +380,11 @@ def is_lazy(value: Any) -> bool:
     return all(hasattr(value, name) for name in ("dask", "chunks", "shape"))
 
 
+def is_lazy_frame(value: Any) -> bool:
+    """Return whether the value is a Dask data frame, without importing Dask."""
+    return is_frame(value) and all(hasattr(value, name) for name in ("dask", "divisions", "to_dask_array"))
+
+
 def has_ids(frame: Any) -> bool:
     """Return whether the index of a data frame holds ids rather than row numbers."""
     return type(frame.index).__name__ != "RangeIndex"
@@ -381,12 +392,18 @@ def has_ids(frame: Any) -> bool:
 
 def frame_values(frame: Any, where: str) -> np.ndarray:
     """Return the numbers of a data frame, missing values as NaN."""
+    _numeric_types(frame, where)
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _numeric_types(frame: Any, where: str) -> list[Any]:
+    """Return the types of the columns, after checking that all hold numbers."""
     bad = [str(c) for c, t in frame.dtypes.items() if getattr(t, "kind", "O") not in "biuf"]
     if bad:
         raise ViewsError(
             f"{where}: expected numeric columns, but {', '.join(map(repr, bad[:3]))} hold(s) other values."
         )
-    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return list(frame.dtypes)
 
 
 def is_annotated(value: Any) -> bool:

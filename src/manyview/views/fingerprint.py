@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from manyview.views.container import Views
+from manyview.views.container import Views, is_lazy
 
 
 def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
@@ -17,7 +17,7 @@ def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
     Parameters
     ----------
     views : Views
-        In memory.
+        Dask arrays are read in chunks, where their tasks are run; then it is the checksum of those of the chunks.
     classes : ndarray of int, shape (n_samples,), optional
         Known classes as numbers.
 
@@ -41,7 +41,11 @@ def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
         digest.update(np.ascontiguousarray(array).data)
 
     for name, view in zip(views.names, views.arrays, strict=True):
-        if sp.issparse(view):
+        if is_lazy(view):
+            digest.update(f"chunks of {name} {view.dtype.str} {view.shape}\n".encode(errors="surrogatepass"))
+            for chunk in _chunk_digests(view):
+                digest.update(chunk)
+        elif sp.issparse(view):
             table = sp.csr_array(view, copy=True)  # canonical form of the same entries
             table.sum_duplicates()
             digest.update(f"sparse {name} {table.shape}\n".encode(errors="surrogatepass"))
@@ -55,3 +59,23 @@ def fingerprint(views: Views, classes: np.ndarray | None = None) -> str:
     if classes is not None:
         add("classes", classes.astype(np.int64))
     return digest.hexdigest()
+
+
+def _chunk_digests(view: Any) -> list[bytes]:
+    import dask  # there are Dask arrays, so it is installed
+
+    digest = dask.delayed(_chunk_digest)
+    return list(dask.compute(*map(digest, view.to_delayed(optimize_graph=False).ravel().tolist())))
+
+
+def _chunk_digest(chunk: Any) -> bytes:
+    """Return the checksum of the shape and the values of a chunk, which may be sparse."""
+    parts = [chunk]
+    if sp.issparse(chunk):
+        table = sp.csr_array(chunk, copy=True)
+        table.sum_duplicates()
+        parts = [table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data]
+    digest = hashlib.sha256(f"{chunk.shape}\n".encode())
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()
