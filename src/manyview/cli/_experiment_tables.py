@@ -17,7 +17,6 @@ from manyview.cli._output import Json, new_table, reasons, words
 from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, mean_and_deviation_text, probability, verdict
 from manyview.metrics import SCORES
 
-_USUAL_SCORES = ("acc", "nmi")
 _NAME_WIDTH, _SCORE_WIDTH = 16, 13
 """Columns of the terminal for a name, and for a score with its deviation."""
 
@@ -52,7 +51,7 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
     summary : dict
         From :func:`manyview.experiments.summarise`.
     scores : sequence of str
-        Scores to show; ACC and NMI if none are given.
+        Scores to show; those of each part of the spec if none are given.
     width : int
         Columns of the terminal; as many scores stand side by side as fit.
     """
@@ -61,7 +60,7 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
     for part in summary["parts"]:
         pieces += [Text(), words(f"{part['name']}: {part['title']}", "bold")]
         pieces += [words(part[text], "dim") for text in ("source", "note") if part[text]]
-        shown = list(scores) or [score for score in _USUAL_SCORES if score in part["scores"]] or part["scores"][:1]
+        shown = list(scores) or part["scores"]
         if part["kind"] == "table":
             pieces += _score_tables(part, shown, width)
         elif part["kind"] == "sweep":
@@ -90,6 +89,11 @@ def _score_tables(part: Json, scores: Sequence[str], width: int) -> list[Rendera
         measured = [column for column in columns if column != "published"]
         results = [(row["name"], COLUMN_NAMES[column], row[column]) for row in table["rows"] for column in measured]
         pieces += reasons((name, order, found) for name, order, found in results if found is not None)
+        pieces += [
+            words(f"{name} on {table['dataset']} ({order}): {'; '.join(found['notes'])}.", "yellow")
+            for name, order, found in results
+            if found is not None and found.get("notes")
+        ]
     notes = {row["name"]: row["note"] for table in part["tables"] for row in table["rows"] if row["note"]}
     return [*pieces, *(words(f"{name}: {note}", "dim") for name, note in notes.items())]
 
@@ -149,7 +153,8 @@ def _growth_tables(part: Json) -> list[RenderableType]:
         for x in sorted({x for own in points for x in own}):
             printed.add_row(f"{x:g}", *(_seconds(own.get(x)) for own in points))
         printed.add_section()
-        for name, heading in (("exponent", "exponent"), ("stated", "in the paper")):
+        stated = [("stated", "in the paper")] if any(line["stated"] is not None for line in lines) else []
+        for name, heading in (("exponent", "exponent"), *stated):
             printed.add_row(heading, *("-" if line[name] is None else f"{line[name]:.2f}" for line in lines))
         pieces += _titled(f"seconds of a fit over {lines[0]['label']}", printed)
         without = {(line["row"], point["reason"]) for line in lines for point in line["points"] if "reason" in point}

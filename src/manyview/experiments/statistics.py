@@ -197,7 +197,8 @@ def order_audit(parts: Sequence[Part], outcomes: Outcomes) -> list[dict[str, Any
     for line in tested:
         line["p_value"] = min(next(corrected) for _ in line["datasets"])
         line["flagged"] = line["p_value"] < ALPHA
-        line["order_dependent"] = line["method"] in HOMES and get_method(line["method"]).facts.order_dependent
+        known = line["method"] in HOMES  # nothing is said about a user's own method
+        line["order_dependent"] = get_method(line["method"]).facts.order_dependent if known else None
         line["pairs_needed"] = pairs_needed(len(p_values))
         line["too_few_pairs"] = max(found["pairs"] for found in line["datasets"]) < line["pairs_needed"]
     return tested

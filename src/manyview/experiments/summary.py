@@ -30,6 +30,7 @@ from manyview.experiments._model import (
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation
 from manyview.experiments.statistics import order_audit, ranking_of
 from manyview.experiments.wording import COLUMNS, PUBLISHED, shown_mean
+from manyview.metrics import SCORES
 
 _IMAGE_DIGITS = 4  # decimals of the values of a picture: colours show fewer
 
@@ -177,7 +178,7 @@ def _table(part: Part, dataset: Dataset, outcomes: Outcomes) -> dict[str, Any]:
         "dataset": dataset.name,
         "stand_in_for": dataset.stand_in_for,
         "rows": rows,
-        "best": {column: _best(rows, column, part.scores) for column in COLUMNS},
+        "best": {column: _best(rows, column, SCORES) for column in COLUMNS},
     }
 
 
@@ -190,6 +191,7 @@ def _row(part: Part, dataset: Dataset, row: Row, outcomes: Outcomes) -> dict[str
     return {
         "name": row.name,
         "estimator": row.estimator,
+        "code": row.code,
         "note": row.note,
         "view": row.view,
         "parameters": {**row.parameters, **row.per_dataset.get(dataset.name, {})},
@@ -219,7 +221,8 @@ def _best(rows: list[dict[str, Any]], column: str, scores: tuple[str, ...]) -> d
     for score in scores:
         means = {row["name"]: shown_mean(row[column], score) for row in rows}
         known = {name: mean for name, mean in means.items() if mean is not None}
-        best[score] = [name for name, mean in known.items() if mean == max(known.values())]
+        if known:
+            best[score] = [name for name, mean in known.items() if mean == max(known.values())]
     return best
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, columns_of, verdict
+from manyview.experiments.wording import COLUMN_NAMES, PUBLISHED, STATUS_NAMES, columns_of, verdict
 from manyview.report import experiment_figures as figures
 from manyview.report._figure import Figure, picture_address
 from manyview.report._page import render_page
@@ -46,6 +46,8 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
     """
     generated = {dataset["name"] for dataset in summary["datasets"] if dataset["generated"]}
     parts = [_prepared(part, generated) for part in summary["parts"]]
+    tables = [table for part in parts if part["kind"] == "table" for table in part["shown"]]
+    has_paper = any(PUBLISHED in table["columns"] for table in tables)
     ranking: dict[str, Any] = {"methods": [], "left_out": {}, "failures": {}} | dict(summary["ranking"] or {})
     return render_page(
         "experiments.html",
@@ -61,7 +63,8 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
         ranks=figures.ranks(ranking) if ranking["methods"] else None,
         costs=_costs(summary["scatter"]),
         not_run=_not_run(summary["parts"]),
-        orders=COLUMN_NAMES,
+        orders={order: name for order, name in COLUMN_NAMES.items() if has_paper or order != PUBLISHED},
+        has_paper=has_paper,
         short=STATUS_NAMES,
         ends=_ENDS,
         store=store,
@@ -80,7 +83,7 @@ def _tables(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]
 def _table(table: Mapping[str, Any], scores: Sequence[str], generated: bool) -> dict[str, Any]:
     """Prepare the table of one dataset: its columns, and for each score the lines with their marks."""
     comparable = not (generated or table["stand_in_for"])
-    columns = [column for column in columns_of(table) if column != "published" or comparable]
+    columns = [column for column in columns_of(table) if column != PUBLISHED or comparable]
     return {
         **table,
         "generated": generated,
