@@ -319,6 +319,11 @@ def test_wide_tables_are_put_below_each_other(own):
     assert len(blocks) == 4
     assert [len(re.findall("multicolumn", block)) for block in blocks] == [2, 2, 2, 1]
     assert text.count(r"\begin{table}") == 1
+    table = summary["parts"][0]["tables"][0]
+    many = {**table, "rows": [{**table["rows"][0], "name": f"m{i}"} for i in range(20)]}
+    long = to_latex({"parts": [{**summary["parts"][0], "tables": [many]}]}, SCORES)
+    assert re.findall(r"\\caption\{flowers([:,] \w+)", long) == [": file", ", continued", ", continued", ", continued"]
+    assert len(set(re.findall(r"\\label\{(.*?)\}", long))) == 4
     for row in summary["parts"][0]["tables"][0]["rows"]:
         row["name"] += ", with a name that is longer than others"
     assert r"\begin{tabular}{p{80pt}cc" in to_latex(summary, SCORES)

@@ -171,7 +171,9 @@ def labels_csv(
 # LaTeX ---------------------------------------------------------------------------------------------------------------
 
 _TEXT_WIDTH = 345.0  # points: article.cls at 10 pt, the narrowest of the usual ones
-_CHARACTER, _GAP = 4.4, 8.0  # points of a character of \small, and of the space between columns, on average
+_GAP = 6.0  # points between two columns
+_MAX_LINES = 44  # of tables on a page
+_DIGIT, _NARROW, _OTHER = 5.3, 3.0, 4.9  # points of bold characters of \small
 _NAME_WIDTH = 80.0  # points of the names of methods, where longer ones are broken
 
 
@@ -216,24 +218,30 @@ def _table(part: Mapping[str, Any], table: Mapping[str, Any], scores: list[str],
     usual = usual_runs(results)
     blocks = [_block(table, some, columns, usual) for some in _side_by_side(table, scores, columns, usual)]
     label = f"tab:{_label(part['name'])}-{_label(table['dataset'])}"
-    lines = [
-        "\\begin{table}[htbp]",
-        "\\centering",
-        f"\\caption{{{_latex(_caption(part, table, columns, results))}}}",
-        f"\\label{{{label}}}",
-        "\\small",
-        "\\setlength{\\tabcolsep}{4pt}",
-        "\\par\\medskip\n".join(blocks).rstrip(),
-        "\\end{table}\n",
-    ]
-    return "\n".join(lines)
+    each = max(1, _MAX_LINES // (len(table["rows"]) + 3))  # blocks on a page, each with three lines above its rows
+    floats = []
+    for start in range(0, len(blocks), each):
+        caption = _caption(part, table, columns, results) if start == 0 else f"{title_of(table)}, continued."
+        lines = [
+            "\\begin{table}[htbp]",
+            "\\centering",
+            f"\\caption{{{_latex(caption)}}}",
+            f"\\label{{{label}{f'-{start // each + 1}' if start else ''}}}",
+            "\\medskip",
+            "\\small",
+            "\\setlength{\\tabcolsep}{3pt}",
+            "\\par\\medskip\n".join(blocks[start : start + each]).rstrip(),
+            "\\end{table}\n",
+        ]
+        floats.append("\n".join(lines))
+    return "\n".join(floats)
 
 
 def _side_by_side(
     table: Mapping[str, Any], scores: list[str], columns: list[str], usual: int | None
 ) -> Iterator[list[str]]:
     """Yield groups of scores that fit beside each other on a page, in their order; at least one score each."""
-    names = min(_width([row["name"] for row in table["rows"]]), _NAME_WIDTH)
+    names = min(_width(["method", *(row["name"] for row in table["rows"])]), _NAME_WIDTH)
     group: list[str] = []
     taken = names
     for score in scores:
@@ -250,7 +258,12 @@ def _side_by_side(
 
 
 def _width(texts: Sequence[str]) -> float:
-    return _CHARACTER * max(map(len, texts), default=0)
+    """Return the width of the longest of these texts, in points; a little too much rather than too little."""
+    return max((sum(map(_character_width, text)) for text in texts), default=0.0)
+
+
+def _character_width(character: str) -> float:
+    return _DIGIT if character.isdigit() else _NARROW if character in " .,()" else _OTHER + (character in "±mwMW") * 2.5
 
 
 def _visible(result: Mapping[str, Any] | None, score: str, usual: int | None) -> str:
