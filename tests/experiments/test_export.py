@@ -233,7 +233,7 @@ def test_the_page_ends_with_what_did_not_run(everything):
 def test_a_page_without_results(made, row):
     made.table([made.dataset("A")], [row("MVSC")])
     page = to_markdown(made.summary(), COMMAND)
-    assert "There are not enough results on shuffled rows to rank methods." in page
+    assert "There are not enough results on shuffled rows to rank methods; it takes two datasets or more." in page
     assert "What did not run" not in page
     assert "Does the order" not in page
 

@@ -14,9 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview.cli._output import Json, new_table, reasons, words
-from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, mean_and_deviation_text, probability, verdict
-from manyview.metrics import SCORES
+from manyview.experiments.wording import (
+    COLUMN_NAMES,
+    STATUS_NAMES,
+    difference_text,
+    mean_and_deviation_text,
+    probability,
+    too_few_datasets,
+    verdict,
+)
+from manyview.metrics import SCORE_TITLES, SCORES
 
+_MAX_DATASETS = 3  # whose differences are listed one by one
 _NAME_WIDTH, _SCORE_WIDTH = 16, 13
 """Columns of the terminal for a name, and for a score with its deviation."""
 
@@ -69,7 +78,12 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
             pieces += _growth_tables(part)
         else:
             pieces += _graph_table(part)
-    return [*pieces, *_order_audit_tables(summary["order_audit"]), *ranking_tables(summary["ranking"])]
+    return [
+        *pieces,
+        *_order_audit_tables(summary["order_audit"]),
+        *_difference_tables(summary.get("differences") or {}),
+        *ranking_tables(summary["ranking"]),
+    ]
 
 
 def _cells(cells: Json) -> Text:
@@ -216,6 +230,32 @@ def _verdict(line: Json) -> Text:
     return Text(verdict(line), style=style)
 
 
+def _difference_tables(found: Json) -> list[RenderableType]:
+    """Return the differences of one method to the others; of many datasets only the line over all."""
+    if not found.get("lines"):
+        return []
+    order, score = COLUMN_NAMES[found["protocol"]], SCORE_TITLES[found["score"]]
+    table = new_table(("method", False), ("dataset", False), ("runs", True), ("difference (interval)", True))
+    single = max(len(line["datasets"]) for line in found["lines"]) <= _MAX_DATASETS
+    for line in found["lines"]:
+        entries = [
+            (one["dataset"], str(one["pairs"]), one) for one in line["datasets"] if single or not line["overall"]
+        ]
+        if (overall := line["overall"]) is not None:
+            entries.append((f"mean of {overall['datasets']} datasets", "", overall))
+        for number, (dataset, pairs, one) in enumerate(entries):
+            table.add_row(words("" if number else line["row"]), words(dataset), pairs, words(difference_text(one)))
+    title = (
+        f"{score} of {found['reference']} less that of others, rows {order}; {found['confidence']:.0%} intervals (t)"
+    )
+    return [
+        Text(),
+        words("differences", "bold"),
+        *_titled(title, table),
+        *(words(remark, "dim") for remark in found["remarks"]),
+    ]
+
+
 def ranking_tables(ranking: Json) -> list[RenderableType]:
     """Return the methods in the order of their mean rank over datasets."""
     order = COLUMN_NAMES[ranking["protocol"]]
@@ -239,11 +279,13 @@ def ranking_tables(ranking: Json) -> list[RenderableType]:
 def _difference(ranking: Json) -> list[Text]:
     if ranking["critical_difference"] is None:
         return []
+    few = too_few_datasets(ranking)
     text = f"critical difference of mean ranks at {ranking['alpha']:g}: {ranking['critical_difference']:.2f}"
     if ranking["friedman_p"] is not None:
         text += f"; p of Friedman's test: {probability(ranking['friedman_p'])}"
     return [
         words(text),
+        *([words(few, "yellow")] if few else []),
         *(words(f"no significant difference between: {', '.join(group)}") for group in ranking["groups"]),
     ]
 

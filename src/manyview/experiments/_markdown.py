@@ -14,6 +14,7 @@ from manyview.experiments.wording import (
     COLUMN_NAMES,
     check_choice,
     columns_of,
+    difference_text,
     first_sentence,
     has_published,
     mean_and_deviation_text,
@@ -23,6 +24,7 @@ from manyview.experiments.wording import (
     runs_text,
     short_reason,
     title_of,
+    too_few_datasets,
     usual_runs,
     values_sentence,
     verdict,
@@ -72,6 +74,7 @@ def to_markdown(
         *_datasets(summary["datasets"]),
         *(section for part in parts for section in _part(part, columns, usual)),
         *_order_audit(summary["order_audit"]),
+        *_differences(summary["differences"]),
         *_ranking(summary["ranking"]),
         *_costs(summary["scatter"]),
         *_not_run(summary),
@@ -303,11 +306,39 @@ def _order_audit(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
 
 
+def _differences(found: Mapping[str, Any]) -> Iterator[str]:
+    if not found["lines"]:
+        return
+    datasets = list(dict.fromkeys(one["dataset"] for line in found["lines"] for one in line["datasets"]))
+    overall = any(line["overall"] for line in found["lines"])
+    yield "## Differences on shuffled rows"
+    yield (
+        f"{SCORE_TITLES[found['score']]} of {_escape(found['reference'])} less that of the other method, on shuffled "
+        f"rows, in pairs of runs with the same seed: mean and {found['confidence']:.0%} interval by Student's t. "
+        f"Positive: {_escape(found['reference'])} is better. " + " ".join(map(_escape, found["remarks"]))
+    )
+    yield _table(
+        ["method", *datasets, *(["mean of datasets"] if overall else [])],
+        [
+            [
+                line["row"],
+                *(difference_text(_on(line, dataset)) for dataset in datasets),
+                *([difference_text(line["overall"])] if overall else []),
+            ]
+            for line in found["lines"]
+        ],
+    )
+
+
+def _on(line: Mapping[str, Any], dataset: str) -> Mapping[str, Any] | None:
+    return next((found for found in line["datasets"] if found["dataset"] == dataset), None)
+
+
 def _ranking(ranking: Mapping[str, Any]) -> Iterator[str]:
     yield "## Ranking on shuffled rows"
     methods, datasets = ranking["methods"], ranking["datasets"]
     if not methods:
-        yield "There are not enough results on shuffled rows to rank methods."
+        yield "There are not enough results on shuffled rows to rank methods; it takes two datasets or more."
     else:
         yield (
             f"Mean rank by {SCORE_TITLES[ranking['score']]} on shuffled rows; 1 is the best. Compared: {len(methods)} "
@@ -372,6 +403,8 @@ def _tests(ranking: Mapping[str, Any]) -> str:
         f"Nemenyi's critical difference at {ranking['alpha']:g}: {number(ranking['critical_difference'], 2)}. Methods "
         "whose mean ranks are nearer than that do not differ by this test"
     )
+    if (few := too_few_datasets(ranking)) is not None:
+        return f"{text}. {few}"
     if not ranking["groups"]:
         return f"{text}; here all differ."
     return f"{text}:\n\n" + "\n".join(f"- {_escape(', '.join(group))}" for group in ranking["groups"])

@@ -28,6 +28,7 @@ from manyview.experiments._model import (
     Spec,
 )
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation
+from manyview.experiments.differences import differences
 from manyview.experiments.statistics import order_audit, ranking_of
 from manyview.experiments.wording import COLUMNS, PUBLISHED, shown_mean
 from manyview.metrics import SCORES
@@ -59,9 +60,9 @@ def summarise(
     -------
     dict
         ``spec``, ``cells`` (how many ended how), ``runs``, ``datasets``, ``parts`` (tables, curves, growth,
-        pictures), ``order_audit`` (file order against shuffled rows), ``ranking`` and ``scatter`` (time, memory and
-        accuracy), both of shuffled rows. Scores are means and deviations over runs, computed from the labels;
-        NMI is divided by the larger entropy.
+        pictures), ``order_audit`` (file order against shuffled rows), ``differences`` (of one method to the others,
+        with intervals), ``ranking`` and ``scatter`` (time, memory and accuracy), all three of shuffled rows. Scores
+        are means and deviations over runs, computed from the labels; NMI is divided by the larger entropy.
 
     Examples
     --------
@@ -75,6 +76,7 @@ def summarise(
     parts = [_part(part, outcomes) for part in spec.parts]
     tables = [table for part in parts for table in part.get("tables", ())]
     shown = _datasets(spec, cells, outcomes, datasets)
+    generated = {dataset["name"] for dataset in shown if dataset["generated"]}
     did = {result.run for result in map(outcomes.__getitem__, cells) if result is not None}
     return plain(
         {
@@ -84,7 +86,8 @@ def summarise(
             "datasets": shown,
             "parts": parts,
             "order_audit": order_audit(spec.parts, outcomes),
-            "ranking": ranking_of(tables, {dataset["name"] for dataset in shown if dataset["generated"]}),
+            "differences": differences(spec.parts, outcomes, generated),
+            "ranking": ranking_of(tables, generated),
             "scatter": _scatter(tables),
         }
     )

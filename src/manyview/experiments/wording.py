@@ -128,6 +128,36 @@ def runs_text(result: Mapping[str, Any], usual: int | None) -> str:
     return f" ({result['runs']})" if result["runs"] not in (None, usual) else ""
 
 
+def difference_text(found: Mapping[str, Any] | None) -> str:
+    """Format a difference with its interval, such as "+0.012 (−0.004 to +0.028)"; a dash for None.
+
+    Examples
+    --------
+    >>> from manyview.experiments.wording import difference_text
+    >>> difference_text({"mean": 0.0123, "low": -0.004, "high": 0.0286})
+    '+0.012 (−0.004 to +0.029)'
+    """
+    if found is None:
+        return "–"
+    text = _signed(found["mean"])
+    return text if found["low"] is None else f"{text} ({_signed(found['low'])} to {_signed(found['high'])})"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.{DIGITS}f}".replace("-", "−")
+
+
+def too_few_datasets(ranking: Mapping[str, Any]) -> str | None:
+    """Say that no difference of mean ranks can be significant, if there are too few datasets for that."""
+    needed, datasets = ranking.get("datasets_needed"), len(ranking["datasets"])
+    if needed is None or datasets >= needed:
+        return None
+    return (
+        f"With {datasets} datasets, no difference between {len(ranking['methods'])} methods can be significant by this "
+        f"test; {needed} are needed."
+    )
+
+
 def verdict(line: Mapping[str, Any]) -> str:
     """Return the verdict of the order audit about a method."""
     if line["flagged"]:
