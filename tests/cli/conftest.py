@@ -184,9 +184,9 @@ def library(monkeypatch, summary, tmp_path):
         "Store": FakeStore,
         "run": run,
         "summarise": summarise,
-        "to_csv": lambda summary: "part,acc\none,0.5\n",
-        "to_latex": lambda summary: "\\begin{tabular}\n",
-        "to_markdown": lambda summary, command: f"<!-- {command} -->\n",
+        "to_csv": lambda summary, scores, columns: "part,acc\none,0.5\n",
+        "to_latex": lambda summary, scores, columns: "\\begin{tabular}\n",
+        "to_markdown": lambda summary, command, scores, columns: f"<!-- {command} -->\n",
     }
     for name, fake in fakes.items():
         monkeypatch.setattr(manyview.experiments, name, fake, raising=False)

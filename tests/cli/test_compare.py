@@ -221,9 +221,11 @@ def test_one_table_cut_into_views(call, quick, tmp_path):
 
 def test_what_the_runner_is_asked_for(call, quick, npz):
     words = ("--methods", "sfmc", "--seeds", "1", "--time-limit", "60", "--workers", "2", "--retry")
+    words += ("--memory-limit", "0.5")
     assert call("compare", npz, "-k", "3", *words).exit_code == 0
     asked = {name: value for name, value in quick[0].items() if name != "on_event"}
-    assert asked == {"workers": 2, "time_limit": 60.0, "retry": True}
+    limits = {"workers": 2, "time_limit": 60.0, "memory_limit": 0.5 * 2**30}
+    assert asked == {**limits, "retry": True, "run_code": True, "read_first": False}
 
 
 def test_a_store_keeps_the_fits_and_refuses_other_data(call, quick, npz, tmp_path, monkeypatch):

@@ -60,7 +60,7 @@ def test_the_spec_has_every_method_with_every_seed_on_shuffled_rows():
 
 @pytest.mark.parametrize(
     ("methods", "seeds", "text"),
-    [(["KMeans"], 2, "methods: expected some of GraphEnsemble, .*, got 'KMeans'"), (["SFMC"], 0, "seeds: expected at")],
+    [(["KMeans"], 2, "methods: expected some of GraphEnsemble, .*; got 'KMeans'"), (["SFMC"], 0, "seeds: expected at")],
 )
 def test_wrong_arguments(methods, seeds, text):
     with pytest.raises(ValueError, match=text):

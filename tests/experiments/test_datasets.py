@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 from manyview import Views
 from manyview.datasets import load_digits_views, make_multiview
-from manyview.exceptions import DatasetError
+from manyview.exceptions import DatasetError, SpecError
+from manyview.experiments import Store, load_spec, run
 from manyview.experiments._datasets import facts, load
 
 
@@ -154,3 +156,137 @@ def test_fingerprint_does_not_depend_on_how_the_values_are_stored():
     assert (
         facts("x", replace(views, arrays=(np.asfortranarray(views.arrays[0]), views.arrays[1]))).fingerprint == expected
     )
+
+
+# Files that a spec names
+
+
+SPEC = """
+kind = "table"
+title = "Files"
+methods = ["ConcatKMeans"]
+protocols = ["shuffled"]
+seeds = 1
+scores = ["acc"]
+"""
+READING = """
+[[dataset]]
+name = "flowers"
+read = ["petals.csv", "sepals.csv"]
+id = "flower"
+labels = "species.csv:species"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder beside the current one, with two tables whose rows are in different orders, and one of classes."""
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    views = make_multiview(30, 3, n_views=2, noise=0.1, random_state=0)
+    ids = np.array([f"F{i}" for i in range(30)])
+    for name, array, rows in zip(("petals", "sepals"), views.arrays, (slice(None), slice(None, None, -1)), strict=True):
+        table = pd.DataFrame(array[rows], columns=[f"x{i}" for i in range(array.shape[1])])
+        table.insert(0, "flower", ids[rows])
+        table.to_csv(folder / f"{name}.csv", index=False)
+    pd.DataFrame({"flower": ids, "species": views.labels, "site": "A"}).to_csv(folder / "species.csv", index=False)
+    return folder
+
+
+def spec_of(folder, dataset):
+    (folder / "mine.toml").write_text(SPEC + dataset, encoding="utf-8")
+    return load_spec(folder / "mine.toml")
+
+
+def test_a_spec_reads_files_of_its_folder_with_ids_and_labels(folder, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (cell,) = spec_of(folder, READING).cells
+    options = {"id_column": "flower", "labels": "species.csv:species"}
+    assert cell.source == {"read": ["petals.csv", "sepals.csv"], "options": options}
+    views = load(cell.source, cell.folder)
+    made = make_multiview(30, 3, n_views=2, noise=0.1, random_state=0)
+    np.testing.assert_allclose(views.arrays[1], made.arrays[1])
+    assert np.array_equal(views.labels.astype(int), made.labels)
+    moved = folder.rename(tmp_path / "moved")
+    assert load_spec(moved / "mine.toml").cells[0].key == cell.key
+    (plain,) = spec_of(moved, '[[dataset]]\nname = "m"\nread = "m.npz"\n').cells
+    assert plain.source == {"read": "m.npz"}  # as in stores from before
+
+
+@pytest.mark.parametrize(
+    ("lines", "source"),
+    [
+        ("id = false\njoin = 'inner'", {"options": {"id_column": False, "join": "inner"}}),
+        ("id = ['a', 'b']\nmatch_ids = 'loose'", {"options": {"id_column": ["a", "b"], "match_ids": "loose"}}),
+        ("transpose = ['x.csv']\nheader = false", {"options": {"transpose": ["x.csv"], "header": False}}),
+        ("views_key = 'X'\nlabels_key = 'y'", {"options": {"views_key": "X", "labels_key": "y"}}),
+        ("names = ['a']\nlabel_column = 'c'", {"options": {"names": ["a"], "label_column": "c"}}),
+        ("view_sizes = [2, 3]\nfirst = 5", {"view_sizes": [2, 3], "first": 5}),
+        ("views_from_prefix = '__'", {"view_sizes": "__"}),
+    ],
+)
+def test_all_options_of_reading(folder, lines, source):
+    (cell,) = spec_of(folder, f"[[dataset]]\nname = 'm'\nread = 'm.csv'\n{lines}\n").cells
+    assert cell.source == {"read": "m.csv"} | source
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("read = 3", "read: expected a text or a list of texts, got 3"),
+        ("read = []", r"read: expected a text or a list of texts, got \[\]"),
+        ("read = 'm.csv'\nid = true", "id: expected the name of a column, or false"),
+        ("read = 'm.csv'\njoin = 'left'", "join: expected one of exact, inner, outer; got 'left'"),
+        ("read = 'm.csv'\nview_sizes = 0", "view_sizes: expected a whole number from 1 on"),
+        ("read = 'm.csv'\nview_sizes = 2\nviews_from_prefix = '_'", "views_from_prefix: expected either this or"),
+        ("read = 'm.csv'\nlabel = 'm.csv'", "label: no such key; .* Did you mean 'labels'"),
+        ("load = 'digits'\nid = 'a'", "id: says how files are read, but there is no read beside it"),
+    ],
+)
+def test_options_that_make_no_sense(folder, lines, text):
+    with pytest.raises(SpecError, match=rf"mine.toml: \[dataset 'm'\] {text}"):
+        spec_of(folder, f"[[dataset]]\nname = 'm'\n{lines}\n")
+
+
+BROKEN = """
+[[dataset]]
+name = "gone"
+read = "gone.csv"
+[[dataset]]
+name = "no classes"
+read = ["petals.csv", "sepals.csv"]
+[[dataset]]
+name = "wrong column"
+read = "petals.csv"
+labels = "species.csv:kind"
+[[dataset]]
+name = "wrong id"
+read = ["petals.csv", "sepals.csv"]
+id = "plant"
+"""
+
+
+def test_datasets_that_cannot_be_read_are_reported_once_before_anything_runs(folder, tmp_path):
+    spec = spec_of(folder, READING + BROKEN)
+    with Store(tmp_path / "s.sqlite", create=True) as store:
+        with pytest.raises(DatasetError) as raised:
+            run(spec, store)
+        assert (store.runs(), store.starts(), store.datasets()) == ([], [], {})
+    text = str(raised.value)
+    assert text.startswith("nothing was run. dataset 'gone': dataset not found: there is no file gone.csv. Paths are")
+    assert f"relative to the folder of the spec, {folder}." in text
+    assert "dataset 'no classes': it has no known classes, so nothing can be scored. Name them: labels = " in text
+    assert text.count("dataset 'wrong column': ") == 1
+    assert "'kind'" in text
+    assert "dataset 'wrong id': " in text
+    assert "id_column" not in text
+    assert "flowers" not in text
+
+
+def test_values_that_no_method_takes_are_reported_as_well(folder, tmp_path):
+    table = pd.read_csv(folder / "petals.csv")
+    table.loc[3, "x1"] = np.nan
+    table.to_csv(folder / "petals.csv", index=False)
+    text = r"nothing was run. dataset 'flowers': views\['petals'\]: .*NaN"
+    with Store(tmp_path / "s.sqlite", create=True) as store, pytest.raises(DatasetError, match=text):
+        run(spec_of(folder, READING), store)

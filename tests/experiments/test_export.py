@@ -3,12 +3,27 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from manyview.experiments import to_csv, to_latex, to_markdown
+from manyview.cli._experiment_tables import summary_tables
+from manyview.experiments import Store, results, to_csv, to_latex, to_markdown
+from manyview.experiments._model import Spec
+from manyview.experiments.frame import COLUMNS
+from manyview.metrics import SCORES
+from manyview.report.experiments import render
 
 COMMAND = "manyview experiments export small"
+LATEX = shutil.which("pdflatex") or shutil.which("tectonic")
+RUN = {
+    **{"id": 1, "started": "2025-01-01T00:00:00+00:00", "version": "0.1.0", "commit": None, "python": "3.12.1"},
+    **{"packages": {}, "machine": "a machine", "cores": 2, "memory_bytes": None, "workers": 2},
+}
 
 
 def lines_of(summary, **wanted):
@@ -35,7 +50,7 @@ def test_csv_has_a_line_per_score(everything):
     (line,) = lines_of(everything, part="result1", dataset="MSRC-v5", row="TBGL", protocol="published", score="acc")
     assert (line["mean"], line["std"], line["runs"], line["status"]) == ("0.9952", "0.0", "", "done")
     measured = lines_of(everything, part="result1", dataset="MSRC-v5", row="TBGL", protocol="shuffled")
-    assert [line["score"] for line in measured] == ["acc", "nmi", "purity", "precision", "recall", "f_score", "ari"]
+    assert [line["score"] for line in measured] == ["acc", "nmi"]  # those of the spec
     assert float(measured[0]["mean"]) == pytest.approx(0.7)
     assert (measured[0]["runs"], measured[0]["seconds"], measured[0]["peak_bytes"]) == ("20", "1.0", "1000")
 
@@ -63,8 +78,10 @@ def test_csv_has_sweeps_and_growth(everything):
 def test_latex_is_balanced_and_every_line_has_all_columns(everything):
     text = to_latex(everything)
     opened, closed = re.findall(r"\\begin\{(\w+)\}", text), re.findall(r"\\end\{(\w+)\}", text)
-    assert sorted(opened) == sorted(closed) == ["table"] * 4 + ["tabular"] * 4
-    for table in text.split(r"\begin{table}")[1:]:
+    assert sorted(opened) == sorted(closed)
+    assert opened.count("table") == 4
+    for table in text.split(r"\begin{tabular}")[1:]:
+        table = r"\begin{tabular}" + table
         width = len(re.search(r"\\begin\{tabular\}\{(\w+)\}", table)[1])
         body = table.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
         assert len(body) == 4
@@ -79,7 +96,9 @@ def test_latex_shows_three_columns_and_the_best_in_bold(everything):
     assert r"method & published & file order & shuffled \\" in tables[1]
     assert r"TBGL & \textbf{0.995 $\pm$ 0.000} & \textbf{1.000 $\pm$ 0.000} & 0.700 $\pm$ 0.035 \\" in tables[1]
     assert r"MVSC & -- & 0.900 $\pm$ 0.000 (17) & \textbf{0.900 $\pm$ 0.000} (17) \\" in tables[1]
-    assert r"Hand\_written \& more: file order, shuffled." in tables[2]
+    assert r"Hand\_written \& more: file order, shuffled. Title of result1 (paper, Table 2). Mean $\pm$ " in tables[2]
+    assert "over 20 runs. The best of each column is bold." in tables[2]
+    assert "over 20 runs; another number of runs is in brackets." in tables[1]
     assert r"TBGL & \textbf{0.995 $\pm$ 0.000} & no data & no data \\" in tables[3]
     assert "Reuters600 (stand-in for Reuters)" in tables[4]
     assert "published" not in tables[4]
@@ -87,8 +106,11 @@ def test_latex_shows_three_columns_and_the_best_in_bold(everything):
 
 
 def test_latex_of_an_unknown_score(everything):
-    with pytest.raises(ValueError, match=r"scores: expected some of 'acc', 'nmi', .*, got \['accuracy'\]"):
-        to_latex(everything, scores=["accuracy"])
+    for export in (to_latex, to_csv, lambda summary, **options: to_markdown(summary, "x", **options)):
+        with pytest.raises(ValueError, match=r"scores: expected some of acc, nmi, .*, got 'accuracy'"):
+            export(everything, scores=["accuracy"])
+        with pytest.raises(ValueError, match=r"columns: expected some of published, file-order, shuffled, got 'ours'"):
+            export(everything, columns=["ours"])
 
 
 def test_the_page_says_how_it_was_made(everything):
@@ -129,7 +151,8 @@ def test_a_single_run_has_no_deviation(made, row):
     cells = made.table([made.dataset("A")], [row("MVSC")], seeds=1)
     made.done(cells["A", "MVSC", "shuffled"][0], 4)
     page = to_markdown(made.summary(), COMMAND)
-    assert "| MVSC | not run yet | **0.900** (1) |" in page
+    assert "| MVSC | not run yet | **0.900** |" in page
+    assert "Values of a single run." in page
 
 
 def test_the_page_shows_sweeps_and_growth(everything):
@@ -210,7 +233,7 @@ def test_the_page_ends_with_what_did_not_run(everything):
 def test_a_page_without_results(made, row):
     made.table([made.dataset("A")], [row("MVSC")])
     page = to_markdown(made.summary(), COMMAND)
-    assert "There are not enough results on shuffled rows to rank methods." in page
+    assert "There are not enough results on shuffled rows to rank methods; it takes two datasets or more." in page
     assert "What did not run" not in page
     assert "Does the order" not in page
 
@@ -224,3 +247,120 @@ def test_hostile_names_are_text(everything):
     read = list(csv.DictReader(io.StringIO(to_csv(everything), newline="")))
     assert "one\rtwo" in {line["dataset"] for line in read}
     assert '"one\rtwo"' in to_csv(everything)
+
+
+# What a spec and a user choose
+
+
+OWN = ("paper", "published", "ours")
+
+
+@pytest.fixture
+def own(made, row):
+    """Two methods on a dataset of one's own: three seeds each, of which one failed."""
+    cells = made.table([made.dataset("flowers")], [row("mine", "mine:Mine"), row("MVSC")], seeds=3)
+    for (_, name, _), group in cells.items():
+        for cell in group:
+            if (name, cell.seed, cell.protocol) == ("mine", 2, "shuffled"):
+                made.ended(cell, "failed", "ValueError: no")
+            else:
+                made.done(cell, wrong=4 + cell.seed)
+    made.parts[0] = replace(made.parts[0], source="", title="Mine")
+    return made
+
+
+def test_the_scores_of_the_spec_are_honoured(own):
+    own.parts[0] = replace(own.parts[0], scores=("ari", "purity"))
+    summary = own.summary()
+    assert {line["score"] for line in lines_of(summary)} == {"ari", "purity"}
+    assert r"\multicolumn{2}{c}{ARI} & \multicolumn{2}{c}{Purity}" in to_latex(summary)
+    head = markdown_tables(to_markdown(summary, COMMAND))["flowers"][0]
+    assert head == ["method", "ARI, file order", "ARI, shuffled", "Purity, file order", "Purity, shuffled"]
+    printed = "\n".join(str(getattr(piece, "plain", "")) for piece in summary_tables(summary))
+    assert "flowers: ari, purity" in printed
+
+
+def test_scores_and_columns_may_be_chosen(own):
+    summary = own.summary()
+    chosen = {"scores": ["f_score"], "columns": ["shuffled"]}
+    lines = list(csv.DictReader(io.StringIO(to_csv(summary, **chosen))))
+    assert {(line["score"], line["protocol"]) for line in lines} == {("f_score", "shuffled")}
+    assert r"method & shuffled \\" in to_latex(summary, **chosen)
+    assert r"\textbf{" in to_latex(summary, **chosen)
+    head = markdown_tables(to_markdown(summary, COMMAND, **chosen))["flowers"][0]
+    assert head == ["method", "F-score, shuffled"]
+
+
+def test_captions_state_the_real_number_of_runs(own):
+    text = to_latex(own.summary(), ["acc"])
+    caption = (
+        r"\caption{flowers: file order, shuffled. Mine. Mean $\pm$ deviation over 3 runs; another number of runs is "
+    )
+    assert caption in text
+    assert re.search(r"mine & \S+ \$\\pm\$ \S+ & \S+ \$\\pm\$ \S+ \(2\)", text)
+    assert "Mean ± deviation over 3 runs; another number of runs is in brackets." in to_markdown(own.summary(), COMMAND)
+    assert "()" not in text
+
+
+def test_a_paper_is_spoken_of_only_where_there_is_one(own, everything):
+    summary = own.summary([RUN])
+    for text in (to_latex(summary), to_csv(summary), to_markdown(summary, COMMAND), render(summary)):
+        found = re.sub(r"<(style|script).*?</\1>", "", text, flags=re.DOTALL).lower()
+        assert not [word for word in OWN if re.search(rf"\b{word}\b", found)]
+    assert "published" in to_latex(everything)
+    assert "what the paper's table says" in to_markdown(everything, COMMAND)
+    assert "printed in the paper" in render(everything)
+
+
+def test_wide_tables_are_put_below_each_other(own):
+    summary = own.summary()
+    text = to_latex(summary, SCORES)
+    blocks = text.split(r"\begin{tabular}")[1:]
+    assert len(blocks) == 4
+    assert [len(re.findall("multicolumn", block)) for block in blocks] == [2, 2, 2, 1]
+    assert text.count(r"\begin{table}") == 1
+    table = summary["parts"][0]["tables"][0]
+    many = {**table, "rows": [{**table["rows"][0], "name": f"m{i}"} for i in range(20)]}
+    long = to_latex({"parts": [{**summary["parts"][0], "tables": [many]}]}, SCORES)
+    assert re.findall(r"\\caption\{flowers([:,] \w+)", long) == [": file", ", continued", ", continued", ", continued"]
+    assert len(set(re.findall(r"\\label\{(.*?)\}", long))) == 4
+    for row in summary["parts"][0]["tables"][0]["rows"]:
+        row["name"] += ", with a name that is longer than others"
+    assert r"\begin{tabular}{p{80pt}cc" in to_latex(summary, SCORES)
+
+
+@pytest.mark.skipif(LATEX is None, reason="needs pdflatex or tectonic, to compile the tables")
+def test_tables_compile_and_fit_the_page(own, everything, tmp_path):
+    for name, text in (("own", to_latex(own.summary(), SCORES)), ("all", to_latex(everything))):
+        document = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{text}\end{{document}}"
+        (tmp_path / f"{name}.tex").write_text(document, encoding="utf-8")
+        options = ["-interaction=nonstopmode", "-halt-on-error"] if Path(LATEX).stem == "pdflatex" else ["--keep-logs"]
+        done = subprocess.run([LATEX, *options, f"{name}.tex"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert (tmp_path / f"{name}.pdf").stat().st_size > 1000
+        assert "Overfull" not in (tmp_path / f"{name}.log").read_text(encoding="latin-1")
+
+
+# The data frame
+
+
+def test_results_as_a_data_frame(own, tmp_path):
+    spec = Spec("small", "", tuple(own.parts))
+    with Store(tmp_path / "s.sqlite", create=True) as store:
+        run = store.begin_run({})
+        for cell in spec.cells:
+            found = replace(own.results[cell.key], run=run)
+            store.add(cell, found, own.facts["flowers"] if found.status == "done" else None)
+    frame = results(tmp_path / "s.sqlite")
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == 12
+    failed = frame[frame["status"] == "failed"].iloc[0]
+    assert (failed["method"], failed["seed"], failed["order"]) == ("mine:Mine", 2, "shuffled")
+    assert failed["reason"] == "ValueError: no"
+    assert failed[["acc", "seconds"]].isna().all()
+    means = frame[frame["status"] == "done"].groupby(["method", "order"])["acc"].mean()
+    assert means["MVSC", "shuffled"] == pytest.approx(np.mean([0.9, 0.875, 0.85]))
+    with_rows = results(tmp_path / "s.sqlite", spec)
+    assert with_rows.columns[:2].tolist() == ["part", "row"]
+    assert set(with_rows["row"]) == {"mine", "MVSC"}
+    assert results(tmp_path / "s.sqlite", Spec("none", "", ())).empty

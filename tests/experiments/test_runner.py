@@ -253,7 +253,7 @@ def test_progress(store, office):
 
 def test_time_left_follows_from_the_same_method_on_the_same_data(store):
     jobs = runner._jobs(make_spec(cells(0, 1, 2) + cells(0, 1, estimator="B")), None)
-    state = runner._Run(jobs, {}, store, 1, 2, False, None)
+    state = runner._Run(jobs, {}, store, 2, False, None)
     assert state._seconds_left() is None
     state._took = {jobs[0].cell.group: [2.0, 4.0]}
     assert state._seconds_left() == 5 * 3.0 / 2  # nothing is known of B: like the rest

@@ -16,7 +16,7 @@ from manyview.cluster._registry import HOMES, get_method
 from manyview.datasets import dataset_info
 from manyview.exceptions import SpecError
 from manyview.experiments import available_specs, load_spec
-from manyview.experiments._model import FILE_ORDER, SHUFFLED
+from manyview.experiments._model import FILE_ORDER, SHUFFLED, Cell
 from manyview.metrics import SCORES
 
 PAPER = ["2com", "result1", "result2", "result3", "p-value", "a-value", "visual", "stand-ins", "others"]
@@ -149,7 +149,8 @@ def test_cells_are_distinct_and_come_by_seed(paper):
 
 def test_cells_can_be_written_and_have_the_same_key_again(paper):
     for cell in paper.cells:
-        assert json.loads(cell.description) == json.loads(json.dumps(asdict(cell)))
+        assert json.loads(cell.message) == json.loads(json.dumps(asdict(cell)))
+        assert Cell(**json.loads(cell.description)) == cell
     assert [cell.key for cell in load_spec("p-value").cells] == [cell.key for cell in load_spec("p-value").cells]
 
 

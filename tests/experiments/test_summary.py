@@ -111,9 +111,9 @@ def test_best_of_a_column_is_shared_by_what_looks_equal(made, row):
     for wrong, name in enumerate(("one", "two", "three")):
         made.done(cells["A", name, SHUFFLED][0], 3 - wrong)
     best = made.summary()["parts"][0]["tables"][0]["best"]
-    assert best["published"] == {"acc": ["one", "two"], "nmi": []}
-    assert best[SHUFFLED] == {"acc": ["three"], "nmi": ["three"]}
-    assert best[FILE_ORDER] == {"acc": [], "nmi": []}
+    assert best["published"] == {"acc": ["one", "two"]}
+    assert best[SHUFFLED]["acc"] == best[SHUFFLED]["ari"] == ["three"]
+    assert best[FILE_ORDER] == {}
 
 
 def test_cells_that_two_tables_show_count_once(made, row):
@@ -348,12 +348,22 @@ def test_who_and_what_is_left_out_of_the_ranking(made, row):
 
 def test_a_dataset_that_few_ran_on_gives_way_to_many_methods(made, row):
     names = ("MVSC", "AMGL", "SMSC", "MVGL", "SFMC")
-    cells = made.table([made.dataset("A"), made.dataset("B")], [row(name, name) for name in names], seeds=1)
-    fill(made, cells, {("A", name): 2 for name in names} | {("B", "MVSC"): 1, ("B", "SFMC"): 3})
+    cells = made.table([made.dataset(name) for name in "ABC"], [row(name, name) for name in names], seeds=1)
+    fill(made, cells, {(data, name): 2 for data in "AC" for name in names} | {("B", "MVSC"): 1, ("B", "SFMC"): 3})
     ranking = made.summary()["ranking"]
-    assert (ranking["datasets"], len(ranking["methods"])) == (["A"], 5)
+    assert (ranking["datasets"], len(ranking["methods"])) == (["A", "C"], 5)
     assert ranking["left_out"] == {"B": "no result yet, or never asked for: AMGL, SMSC, MVGL"}
-    assert ranking["friedman_p"] is None
+    assert ranking["datasets_needed"] == 3  # the critical difference of two datasets is above 4
+
+
+def test_there_are_no_ranks_over_one_dataset(made, row):
+    cells = made.table([made.dataset("A"), made.dataset("G", generated=True)], [row("MVSC"), row("AMGL", "AMGL")])
+    for group in cells.values():
+        for cell in group:
+            made.done(cell, cell.seed)
+    ranking = made.summary()["ranking"]
+    assert (ranking["methods"], ranking["datasets"], ranking["critical_difference"]) == ([], [], None)
+    assert ranking["left_out"]["A"].startswith("ranks need the same methods on two datasets or more")
 
 
 def test_a_ranking_of_nothing(made, row):

@@ -92,7 +92,7 @@ def test_samples_that_lack_views_are_handed_on(told, monkeypatch):
     data = make_multiview(60, 3, noise=0.1, random_state=0)
     present = np.ones((60, data.n_views), dtype=bool)
     present[7, 1] = False
-    monkeypatch.setattr(_worker, "load", lambda source: replace(data, present=present))
+    monkeypatch.setattr(_worker, "load", lambda source, folder: replace(data, present=present))
     execute(cell(protocol=SHUFFLED, seed=3), Datasets())
     row = np.random.RandomState(3).permutation(60).tolist().index(7)
     assert np.argwhere(~Told.seen.present).tolist() == [[row, 1]]
@@ -110,7 +110,7 @@ def test_samples_that_lack_views_are_handed_on(told, monkeypatch):
 def test_the_number_of_clusters_is_that_of_the_classes_unless_it_is_given(told, monkeypatch):
     execute(cell(parameters={"n_clusters": 5}), Datasets())
     assert Told.given["n_clusters"] == 5
-    monkeypatch.setattr(_worker, "load", lambda source: Views(make_multiview(60, random_state=0).arrays))
+    monkeypatch.setattr(_worker, "load", lambda source, folder: Views(make_multiview(60, random_state=0).arrays))
     answer = execute(cell(parameters={"n_clusters": 4}), Datasets())
     assert (answer.result.status, Told.given["n_clusters"], answer.data.classes) == (DONE, 4, None)
     answer = execute(cell(), Datasets())
@@ -159,7 +159,7 @@ def test_a_real_fit_with_pictures():
 def test_datasets_are_read_once_and_the_oldest_go(monkeypatch):
     read = []
 
-    def load(source):
+    def load(source, folder):
         read.append(source["n"])
         return Views((np.zeros((4, 2)), np.zeros((4, 2))), labels=[0, 0, 1, 1])
 

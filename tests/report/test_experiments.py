@@ -249,7 +249,7 @@ def test_a_summary_without_results_says_so(page, nothing_run, parse):
         "No point of this figure is measured yet.",
         "No time is measured yet.",
         "No graph is kept yet.",
-        "There are too few results on shuffled rows for a ranking.",
+        "There are too few results on shuffled rows for a ranking; it takes two datasets or more.",
         "No fit on shuffled rows is done yet.",
         "No method has been run in both orders yet.",
         "No run has written a result yet.",

@@ -296,6 +296,11 @@ def _footnotes(comparison: Json) -> list[Text]:
         notes.append(words(f"{_first_capital(scored)}.", "yellow"))
     if comparison["note"]:
         notes.append(words(comparison["note"], "yellow"))
+    notes += [
+        words(f"{method['name']}: {'; '.join(method['notes'])}.", "yellow")
+        for method in comparison["methods"]
+        if method["notes"]
+    ]
     without = [method for method in comparison["methods"] if method["reason"]]
     shown = [
         (method["name"], _how_many(method, comparison), {"status": _end(method), "reason": method["reason"]})

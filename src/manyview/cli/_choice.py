@@ -131,6 +131,12 @@ def find_method(name: str, hint: str = "--method") -> Method:
     plain = {_plain(known): known for known in methods}
     if _plain(name) in plain:
         return get_method(methods[plain[_plain(name)]])
+    if ":" in name:
+        raise typer.BadParameter(
+            f"{name!r} is a method of your own. manyview compare, audit and experiments take these; this command takes "
+            "only those that manyview methods lists.",
+            param_hint=hint,
+        )
     former = {_plain(old): slug(new) for old, new in FORMER_NAMES.items()}
     if _plain(name) in former:
         raise typer.BadParameter(f"{name!r} is called {former[_plain(name)]} now.", param_hint=hint)
@@ -181,18 +187,18 @@ def as_typed(n_clusters: int | str | range) -> str:
     return f"{n_clusters.start}:{n_clusters.stop - 1}" if isinstance(n_clusters, range) else str(n_clusters)
 
 
-def parse_settings(settings: Iterable[str], method: Method) -> dict[str, Any]:
-    """Return parameters from ``NAME=VALUE``; a value that is not JSON is text."""
+def parse_settings(settings: Iterable[str], method: Method | None) -> dict[str, Any]:
+    """Return parameters from ``NAME=VALUE``; a value that is not JSON is text. None: those of a user's own method."""
     from manyview.cluster._registry import settable
 
-    known = settable(method)
+    known = [] if method is None else settable(method)
     found: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
             raise typer.BadParameter(f"expected NAME=VALUE, got {setting!r}.", param_hint="--set")
-        if name not in known:
+        if method is not None and name not in known:
             close = get_close_matches(name, known, n=2)
             meant = f" Did you mean {' or '.join(close)}?" if close else ""
             raise typer.BadParameter(

@@ -14,10 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview.cli._output import Json, new_table, reasons, words
-from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, mean_and_deviation_text, probability, verdict
-from manyview.metrics import SCORES
+from manyview.experiments.wording import (
+    COLUMN_NAMES,
+    STATUS_NAMES,
+    difference_text,
+    mean_and_deviation_text,
+    probability,
+    too_few_datasets,
+    verdict,
+)
+from manyview.metrics import SCORE_TITLES, SCORES
 
-_USUAL_SCORES = ("acc", "nmi")
+_MAX_DATASETS = 3  # whose differences are listed one by one
 _NAME_WIDTH, _SCORE_WIDTH = 16, 13
 """Columns of the terminal for a name, and for a score with its deviation."""
 
@@ -52,7 +60,7 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
     summary : dict
         From :func:`manyview.experiments.summarise`.
     scores : sequence of str
-        Scores to show; ACC and NMI if none are given.
+        Scores to show; those of each part of the spec if none are given.
     width : int
         Columns of the terminal; as many scores stand side by side as fit.
     """
@@ -61,7 +69,7 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
     for part in summary["parts"]:
         pieces += [Text(), words(f"{part['name']}: {part['title']}", "bold")]
         pieces += [words(part[text], "dim") for text in ("source", "note") if part[text]]
-        shown = list(scores) or [score for score in _USUAL_SCORES if score in part["scores"]] or part["scores"][:1]
+        shown = list(scores) or part["scores"]
         if part["kind"] == "table":
             pieces += _score_tables(part, shown, width)
         elif part["kind"] == "sweep":
@@ -70,7 +78,12 @@ def summary_tables(summary: Json, scores: Sequence[str] = (), width: int = 80) -
             pieces += _growth_tables(part)
         else:
             pieces += _graph_table(part)
-    return [*pieces, *_order_audit_tables(summary["order_audit"]), *ranking_tables(summary["ranking"])]
+    return [
+        *pieces,
+        *_order_audit_tables(summary["order_audit"]),
+        *_difference_tables(summary.get("differences") or {}),
+        *ranking_tables(summary["ranking"]),
+    ]
 
 
 def _cells(cells: Json) -> Text:
@@ -90,6 +103,11 @@ def _score_tables(part: Json, scores: Sequence[str], width: int) -> list[Rendera
         measured = [column for column in columns if column != "published"]
         results = [(row["name"], COLUMN_NAMES[column], row[column]) for row in table["rows"] for column in measured]
         pieces += reasons((name, order, found) for name, order, found in results if found is not None)
+        pieces += [
+            words(f"{name} on {table['dataset']} ({order}): {'; '.join(found['notes'])}.", "yellow")
+            for name, order, found in results
+            if found is not None and found.get("notes")
+        ]
     notes = {row["name"]: row["note"] for table in part["tables"] for row in table["rows"] if row["note"]}
     return [*pieces, *(words(f"{name}: {note}", "dim") for name, note in notes.items())]
 
@@ -149,7 +167,8 @@ def _growth_tables(part: Json) -> list[RenderableType]:
         for x in sorted({x for own in points for x in own}):
             printed.add_row(f"{x:g}", *(_seconds(own.get(x)) for own in points))
         printed.add_section()
-        for name, heading in (("exponent", "exponent"), ("stated", "in the paper")):
+        stated = [("stated", "in the paper")] if any(line["stated"] is not None for line in lines) else []
+        for name, heading in (("exponent", "exponent"), *stated):
             printed.add_row(heading, *("-" if line[name] is None else f"{line[name]:.2f}" for line in lines))
         pieces += _titled(f"seconds of a fit over {lines[0]['label']}", printed)
         without = {(line["row"], point["reason"]) for line in lines for point in line["points"] if "reason" in point}
@@ -211,6 +230,32 @@ def _verdict(line: Json) -> Text:
     return Text(verdict(line), style=style)
 
 
+def _difference_tables(found: Json) -> list[RenderableType]:
+    """Return the differences of one method to the others; of many datasets only the line over all."""
+    if not found.get("lines"):
+        return []
+    order, score = COLUMN_NAMES[found["protocol"]], SCORE_TITLES[found["score"]]
+    table = new_table(("method", False), ("dataset", False), ("runs", True), ("difference (interval)", True))
+    single = max(len(line["datasets"]) for line in found["lines"]) <= _MAX_DATASETS
+    for line in found["lines"]:
+        entries = [
+            (one["dataset"], str(one["pairs"]), one) for one in line["datasets"] if single or not line["overall"]
+        ]
+        if (overall := line["overall"]) is not None:
+            entries.append((f"mean of {overall['datasets']} datasets", "", overall))
+        for number, (dataset, pairs, one) in enumerate(entries):
+            table.add_row(words("" if number else line["row"]), words(dataset), pairs, words(difference_text(one)))
+    title = (
+        f"{score} of {found['reference']} less that of others, rows {order}; {found['confidence']:.0%} intervals (t)"
+    )
+    return [
+        Text(),
+        words("differences", "bold"),
+        *_titled(title, table),
+        *(words(remark, "dim") for remark in found["remarks"]),
+    ]
+
+
 def ranking_tables(ranking: Json) -> list[RenderableType]:
     """Return the methods in the order of their mean rank over datasets."""
     order = COLUMN_NAMES[ranking["protocol"]]
@@ -234,11 +279,13 @@ def ranking_tables(ranking: Json) -> list[RenderableType]:
 def _difference(ranking: Json) -> list[Text]:
     if ranking["critical_difference"] is None:
         return []
+    few = too_few_datasets(ranking)
     text = f"critical difference of mean ranks at {ranking['alpha']:g}: {ranking['critical_difference']:.2f}"
     if ranking["friedman_p"] is not None:
         text += f"; p of Friedman's test: {probability(ranking['friedman_p'])}"
     return [
         words(text),
+        *([words(few, "yellow")] if few else []),
         *(words(f"no significant difference between: {', '.join(group)}") for group in ranking["groups"]),
     ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from manyview._utils.files import write_folder
-from manyview.cli._choice import Choice, Clusters, parse_n_clusters
+from manyview.cli._choice import Choice, Clusters, parse_n_clusters, parse_settings
 from manyview.cli._errors import say
 from manyview.cli._options import AsJson, OptionalOutFolder, Source, grouped
 from manyview.cli._output import Json, check_folder, print_json, print_pieces, result_console, to_json
@@ -17,6 +17,7 @@ from manyview.exceptions import ViewsError
 
 if TYPE_CHECKING:
     from manyview.audit import AuditResult
+    from manyview.experiments.own_methods import OwnMethod
 
 NAMES = ("audit.json", "report.html")
 NOT_PASSED = 3
@@ -44,17 +45,24 @@ def audit(
     The method is fitted many times, with one thing changed each time, and the clusters are compared.
 
     An answer that does not hold is a finding, not an error: the exit code is still 0, unless --fail is given.
+
+    --method mine:Mine (or file.py:Mine) runs code of your own in this process: a class with fit(list of arrays) and
+    labels_, or a function of views, k and seed.
     """
     from manyview.audit.stability import why_none_can_go
     from manyview.cli._progress import fit_progress
+    from manyview.experiments.own_methods import is_reference
     from manyview.report.audit import describe_audit, render
     from manyview.views import check_views
 
     asked = _parse_questions(questions)
-    estimator = choice.estimator(parse_n_clusters(clusters))
+    n_clusters = parse_n_clusters(clusters)
+    is_own = is_reference(choice.method)
+    estimator = _own_estimator(choice, n_clusters) if is_own else choice.estimator(n_clusters)
     check_folder(out, NAMES)
     views = source.read()
-    choice.check_scales(views.names)
+    if not is_own:
+        choice.check_scales(views.names)
     checked = check_views(views, min_views=estimator.min_views)
     reason = why_none_can_go(estimator, checked)
     skipped = {}
@@ -80,6 +88,17 @@ def audit(
         say(f"wrote {', '.join(NAMES)} to {out}")
     if fail and not document["overall"]["passed"]:
         raise typer.Exit(NOT_PASSED)
+
+
+def _own_estimator(choice: Choice, n_clusters: int | str | range) -> OwnMethod:
+    """Import the method that ``--method`` names; its errors are one line."""
+    from manyview.experiments.own_methods import estimator, find
+
+    if choice.scales:
+        raise typer.BadParameter(f"{choice.method} scales views itself. Leave --scale out.", param_hint="--scale")
+    assert isinstance(n_clusters, int)  # -k auto and ranges were refused
+    parameters = parse_settings(choice.settings, None)
+    return estimator(find(choice.method), n_clusters, choice.seed, choice.jobs, parameters)
 
 
 def _result(found: AuditResult | ViewsError) -> AuditResult:

@@ -18,9 +18,9 @@ from manyview.cli._errors import BAD_INPUT, STOPPED, say
 from manyview.cli._options import AsJson, OptionalOutFolder, Source, grouped
 from manyview.cli._output import Json, check_folder, print_json, print_pieces, result_console, to_json
 from manyview.cli._run import check_n_clusters, say_chosen, suggest
+from manyview.cli.experiments import MemoryLimit, in_bytes
 
 if TYPE_CHECKING:
-    from manyview.cluster import Method
     from manyview.experiments import Spec, Store
 
 FORMAT = "manyview comparison 1"
@@ -33,7 +33,13 @@ def compare(
     source: Source,
     clusters: ClustersOrRange,
     methods: Annotated[
-        str, typer.Option("--methods", metavar="all|A,B,...", help="Methods to compare; see: manyview methods.")
+        str,
+        typer.Option(
+            "--methods",
+            metavar="all|A,B,...",
+            help="Methods to compare; see: manyview methods. A method of your own is module:Name or file.py:Name: a "
+            "class with fit(list of arrays) and labels_, or a function of views, k and seed.",
+        ),
     ] = ALL,
     seeds: Annotated[
         int, typer.Option(min=1, help="Runs of each method, each with another random seed and row order.")
@@ -41,6 +47,7 @@ def compare(
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="Limit for one fit. Default: one hour.")
     ] = None,
+    memory_limit: MemoryLimit = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Fits at a time. Default: one per core.")
     ] = None,
@@ -62,7 +69,8 @@ def compare(
 
     With -k auto or a range, the number of clusters is chosen once, and all methods use the same.
 
-    Every method has its default parameters. Each fit runs in its own process, with one thread.
+    Every method has its default parameters. Fits run in processes of their own, with one thread. Code of your own that
+    --methods names is run there, too.
     """
     from manyview import experiments as library
     from manyview.cli._progress import cell_progress, fit_progress
@@ -78,7 +86,7 @@ def compare(
     check_folder(out, NAMES)
     views = source.read()
     # views that no method can fit are an error here, before many processes are started
-    checked = check_views(views, min_views=min(method.estimator.min_views for method in chosen))
+    checked = check_views(views, min_views=min(_min_views(method) for method in chosen))
     check_n_clusters(wanted, checked.n_samples)
     if isinstance(wanted, int):
         n_clusters, suggestion = wanted, None
@@ -89,13 +97,23 @@ def compare(
         n_clusters = suggestion.n_clusters
     data, sample_ids = describe_data(views, source.files, source.reading), views.sample_ids
     del views, checked  # each process reads its own
-    spec = comparison_spec(source.as_data, [method.name for method in chosen], n_clusters, seeds, name=source.title)
-    command = _command(source, as_typed(wanted), methods, seeds, time_limit, store)
+    spec = comparison_spec(source.as_data, chosen, n_clusters, seeds, name=source.title)
+    command = _command(source, as_typed(wanted), methods, seeds, time_limit, memory_limit, store)
     with _open_store(store) as results:
         results.knows(source.title, data["sha256"])
         try:
             with cell_progress() as show_event:
-                library.run(spec, results, workers=workers, time_limit=time_limit, retry=retry, on_event=show_event)
+                library.run(
+                    spec,
+                    results,
+                    workers=workers,
+                    time_limit=time_limit,
+                    memory_limit=in_bytes(memory_limit),
+                    retry=retry,
+                    run_code=True,  # its name was typed
+                    read_first=False,  # done above
+                    on_event=show_event,
+                )
         except KeyboardInterrupt:
             say(_what_is_kept(spec, results, store, command))
             raise typer.Exit(STOPPED) from None
@@ -111,7 +129,7 @@ def compare(
             "runs": distinct_runs(runs),
         }
     for method in comparison["methods"]:
-        method["slug"] = slug(method["name"])
+        method["slug"] = slug(method["name"]) if method["code"] is None else method["code"]["reference"]
     if out is not None:
         from manyview.report.comparison import render
 
@@ -136,17 +154,26 @@ def _show(comparison: Json, as_json: bool) -> None:
     print_pieces(comparison_pieces(comparison, console.width), console)
 
 
-def _find_methods(text: str) -> list[Method]:
-    from manyview.cluster import available_methods
+def _find_methods(text: str) -> list[str]:
+    """Return the names of classes, and the references to code of the user's own, each once."""
+    from manyview.cluster._registry import HOMES
+    from manyview.experiments.own_methods import find, is_reference
 
-    if text.strip().lower() == ALL:
-        return list(available_methods())
-    try:
-        found = [find_method(name.strip()) for name in text.split(",")]
-    except typer.BadParameter as error:
-        error.param_hint = "--methods"
-        raise
-    return list({method.name: method for method in found}.values())
+    found: list[str] = []
+    for word in (word.strip() for word in text.split(",")):
+        if word.lower() == ALL:
+            found += HOMES
+        elif is_reference(word):
+            found.append(find(word).reference)  # an error here, before anything is read, if there is no such file
+        else:
+            found.append(find_method(word, "--methods").name)
+    return list(dict.fromkeys(found))
+
+
+def _min_views(method: str) -> int:
+    from manyview.cluster._registry import HOMES, get_method
+
+    return get_method(method).estimator.min_views if method in HOMES else 1
 
 
 def _check_no_method(files: Sequence[Path], methods: str) -> None:
@@ -183,8 +210,15 @@ def _what_is_kept(spec: Spec, results: Store, store: Path | None, command: str) 
 
 
 def _command(
-    source: Source, n_clusters: str, methods: str, seeds: int, time_limit: float | None, store: Path | None
+    source: Source,
+    n_clusters: str,
+    methods: str,
+    seeds: int,
+    time_limit: float | None,
+    memory_limit: float | None,
+    store: Path | None,
 ) -> str:
     words = [*source.words, "-k", n_clusters, "--methods", methods, "--seeds", str(seeds)]
     words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
+    words += [] if memory_limit is None else ["--memory-limit", f"{memory_limit:g}"]
     return shlex.join(["manyview", "compare", *words, *([] if store is None else ["--store", str(store)])])

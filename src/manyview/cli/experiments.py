@@ -32,10 +32,32 @@ app = typer.Typer(
 SpecName = Annotated[
     str, typer.Argument(metavar="SPEC", help="Name of a bundled spec (see: list), or the path of a TOML file.")
 ]
-StorePath = Annotated[Path, typer.Option("--store", metavar="FILE", help="File with the results; made by run.")]
+StorePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="FILE",
+        help="File with the results; made by run. Default: SPEC.sqlite in the current folder.",
+        show_default=False,
+    ),
+]
+MemoryLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--memory-limit",
+        min=0.001,
+        metavar="GIB",
+        help="Memory for the process of one fit, in GiB, data and libraries included; looked at twice a second. "
+        "Default: what the machine has.",
+    ),
+]
 PartNames = Annotated[
     list[str],
     typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec; may be repeated. Default: all."),
+]
+Scores = Annotated[
+    list[str],
+    typer.Option("--score", metavar="SCORE", help="Score to show; may be repeated. Default: those of the spec."),
 ]
 Seeds = Annotated[
     int | None, typer.Option("--seeds", min=1, metavar="N", help="Only the first N random seeds. Default: all.")
@@ -94,16 +116,23 @@ def _facts_of(spec: Spec) -> Json:
 )
 def run(
     spec: SpecName,
-    store: StorePath,
+    store: StorePath = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes at a time. Default: one per core.")
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="Limit for one cell. Default: that of the spec.")
     ] = None,
+    memory_limit: MemoryLimit = None,
     parts: PartNames = [],  # noqa: B006  typer copies it
     retry: Annotated[bool, typer.Option("--retry", help="Run cells again that ended without a result.")] = False,
     seeds: Seeds = None,
+    run_code: Annotated[
+        bool,
+        typer.Option(
+            "--run-code", help="Run code that the spec names: rows whose estimator is module:Name. Read it first."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run all cells of a spec that are not in the store yet.
@@ -113,16 +142,24 @@ def run(
     from manyview import experiments as library
     from manyview.cli._progress import cell_progress
 
-    chosen = _select(spec, parts, seeds)
+    chosen, store = _select(spec, parts, seeds), _store(spec, store)
     with library.Store(store, create=True) as results:
         say(f"{spec}: {len(chosen.cells)} cells, results go to {store}")
         try:
             with cell_progress() as show_event:
                 outcome = library.run(
-                    chosen, results, workers=workers, time_limit=time_limit, retry=retry, on_event=show_event
+                    chosen,
+                    results,
+                    workers=workers,
+                    time_limit=time_limit,
+                    memory_limit=in_bytes(memory_limit),
+                    retry=retry,
+                    run_code=run_code,
+                    on_event=show_event,
                 )
         except KeyboardInterrupt:
-            say(f"stopped; finished cells are in {store}. Go on with: {_command('run', spec, store, parts, seeds)}")
+            again = _command("run", spec, store, parts, seeds) + (" --run-code" if run_code else "")
+            say(f"stopped; finished cells are in {store}. Go on with: {again}")
             raise typer.Exit(STOPPED) from None
     if as_json:
         print_json({"spec": spec, "store": str(store), **asdict(outcome)})
@@ -148,19 +185,17 @@ def _what_was_done(outcome: Outcome) -> str:
 )
 def show(
     spec: SpecName,
-    store: StorePath,
-    scores: Annotated[
-        list[str],
-        typer.Option("--score", metavar="SCORE", help="Score to show; may be repeated. Default: acc and nmi."),
-    ] = [],  # noqa: B006
+    store: StorePath = None,
+    scores: Scores = [],  # noqa: B006
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the tables: published results, ours in file order and on shuffled rows, order audit and ranking."""
+    """Print the tables: results in file order and on shuffled rows, beside published ones; order audit and ranking."""
     from manyview.cli._experiment_tables import check_scores, summary_tables
 
     check_scores(scores)
+    store = _store(spec, store)
     summary = _summary(spec, store, parts, seeds)
     if as_json:
         print_json(summary)
@@ -175,13 +210,14 @@ def show(
 @app.command(epilog=examples("manyview experiments report paper --store paper.sqlite --out report.html"))
 def report(
     spec: SpecName,
-    store: StorePath,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
+    store: StorePath = None,
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
     as_json: AsJson = False,
 ) -> None:
     """Write all tables and figures as one HTML page that opens without a network, and print its path."""
+    store = _store(spec, store)
     summary = _summary(spec, store, parts, seeds)
     from manyview.report.experiments import render
 
@@ -195,34 +231,60 @@ def report(
 @app.command(
     epilog=examples(
         "manyview experiments export paper --store paper.sqlite --format csv > paper.csv",
-        "manyview experiments export paper --store paper.sqlite --format latex --out tables.tex",
+        "manyview experiments export paper --store paper.sqlite --format latex --columns shuffled --out tables.tex",
     )
 )
 def export(
     spec: SpecName,
-    store: StorePath,
     format: Annotated[Format, typer.Option("--format", help="Format of the file.")],
+    store: StorePath = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The file to write. Default: stdout.")
     ] = None,
+    scores: Scores = [],  # noqa: B006
+    columns: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...", help="Columns of the tables: some of published, file-order, shuffled. Default: all."
+        ),
+    ] = "",
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
 ) -> None:
     """Write the tables as CSV, LaTeX or Markdown."""
     from manyview import experiments as library
+    from manyview.experiments.wording import check_choice
 
+    store = _store(spec, store)
+    chosen = [column.strip() for column in columns.split(",") if column.strip()]
+    check_choice(scores, chosen)
     summary = _summary(spec, store, parts, seeds)
     if format is Format.CSV:
-        text = library.to_csv(summary)
+        text = library.to_csv(summary, scores, chosen)
     elif format is Format.LATEX:
-        text = library.to_latex(summary)
+        text = library.to_latex(summary, scores, chosen)
     else:
-        text = library.to_markdown(summary, f"{_command('export', spec, store, parts, seeds)} --format markdown")
+        words = [
+            *(word for score in scores for word in ("--score", score)),
+            *(["--columns", columns] if columns else []),
+        ]
+        command = f"{_command('export', spec, store, parts, seeds)} {shlex.join(['--format', 'markdown', *words])}"
+        text = library.to_markdown(summary, command, scores, chosen)
     if out is None:
         sys.stdout.write(text)
     else:
         write_whole(out, text)
         print(out)
+
+
+def in_bytes(gibibytes: float | None) -> float | None:
+    """Return a limit of the command line in bytes."""
+    return None if gibibytes is None else gibibytes * 2**30
+
+
+def _store(spec: str, store: Path | None) -> Path:
+    """Return the file with the results: the given one, or one that is called like the spec."""
+    return Path(f"{Path(spec).name.removesuffix('.toml')}.sqlite") if store is None else store
 
 
 def _select(name: str, parts: list[str], seeds: int | None) -> Spec:

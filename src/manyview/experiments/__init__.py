@@ -5,6 +5,7 @@ from manyview.experiments._markdown import to_markdown
 from manyview.experiments._model import Spec, first_seeds, only
 from manyview.experiments._spec import available_specs, load_spec
 from manyview.experiments.export import to_csv, to_latex
+from manyview.experiments.frame import results
 from manyview.experiments.runner import Outcome, Progress, run
 from manyview.experiments.store import Store
 from manyview.experiments.summary import summarise
@@ -18,6 +19,7 @@ __all__ = [
     "first_seeds",
     "load_spec",
     "only",
+    "results",
     "run",
     "summarise",
     "to_csv",

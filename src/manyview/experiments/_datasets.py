@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,7 +32,7 @@ LOADERS: dict[str, Callable[[], Views]] = {"digits": load_digits_views, "mnist":
 """The loaders that ``{"load": name}`` may name."""
 
 
-def load(source: Mapping[str, Any]) -> Views:
+def load(source: Mapping[str, Any], folder: str = "") -> Views:
     """Return the views that a source of a spec describes, in the order of the file.
 
     Parameters
@@ -43,6 +44,8 @@ def load(source: Mapping[str, Any]) -> Views:
         to sort the samples by class, like most benchmark files. ``read`` may be a list of paths; beside it,
         ``options`` are more arguments of :func:`~manyview.read_views`, and ``view_sizes`` cuts one table into views.
         With ``{"first": n}`` beside it, only the first n rows.
+    folder : str, default=""
+        What paths are relative to; "" for the current folder.
 
     Raises
     ------
@@ -55,12 +58,12 @@ def load(source: Mapping[str, Any]) -> Views:
     >>> load({"generate": {"n_samples": 6, "n_clusters": 2, "sorted": True, "random_state": 0}}).labels.tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    views = _load_all(source)
+    views = _load_all(source, folder)
     return views.take(np.arange(source["first"])) if "first" in source else views
 
 
-def _load_all(source: Mapping[str, Any]) -> Views:
-    if reason := why_absent(source):
+def _load_all(source: Mapping[str, Any], folder: str) -> Views:
+    if reason := why_absent(source, folder):
         raise DatasetError(reason)
     if "generate" in source:
         return _generate(**source["generate"])
@@ -69,18 +72,23 @@ def _load_all(source: Mapping[str, Any]) -> Views:
     if "read" in source:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OrientationWarning)  # the command line has warned already
-            views = read_views(source["read"], **source.get("options", {}))
+            options = dict(source.get("options", {}))
+            if "labels" in options:
+                options["labels"] = _below(folder, options["labels"])
+            views = read_views(_below(folder, source["read"]), **options)
         return cut_table(views, source["view_sizes"]) if "view_sizes" in source else views
     return fetch_dataset(source["fetch"], download_if_missing=False)
 
 
-def why_absent(source: Mapping[str, Any]) -> str | None:
+def why_absent(source: Mapping[str, Any], folder: str = "") -> str | None:
     """Say how to get the file of an absent dataset; None if it is there, or if none is needed.
 
     Parameters
     ----------
     source : mapping
         Source of a dataset, such as ``{"fetch": "ORL"}`` in a spec.
+    folder : str, default=""
+        What paths are relative to; "" for the current folder.
 
     Examples
     --------
@@ -90,8 +98,9 @@ def why_absent(source: Mapping[str, Any]) -> str | None:
     """
     if source.get("load") == "mnist" and not (data_folder() / MNIST_FILE).is_file():
         return f"dataset not found: MNIST63k. {HOW_TO_GET_MNIST}"
-    if missing := [path for path in _files(source) if not Path(path).exists()]:
-        return f"dataset not found: there is no file {missing[0]}. Paths are relative to the current folder."
+    if missing := [path for path in _files(source) if not Path(folder, path).exists()]:
+        where = f"the folder of the spec, {folder}" if folder else "the current folder"
+        return f"dataset not found: there is no file {missing[0]}. Paths are relative to {where}."
     if "fetch" not in source:
         return None
     info = dataset_info(source["fetch"])
@@ -107,6 +116,11 @@ def why_absent(source: Mapping[str, Any]) -> str | None:
 def _files(source: Mapping[str, Any]) -> list[str]:
     read = source.get("read", [])
     return [read] if isinstance(read, str) else list(read)
+
+
+def _below(folder: str, paths: Any) -> Any:
+    """Return paths with the folder before them; that of a table may be followed by the name of a column."""
+    return os.path.join(folder, paths) if isinstance(paths, str) else [os.path.join(folder, path) for path in paths]
 
 
 def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any) -> Views:

@@ -25,6 +25,10 @@ PROTOCOLS = (FILE_ORDER, SHUFFLED)
 """Order of the rows: as in the file, like the paper; or shuffled, with another permutation for each seed."""
 
 
+DEFAULT_SCORES = ("acc", "nmi")
+"""What tables and curves show if a spec does not say."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """A dataset and its source.
@@ -40,11 +44,14 @@ class Dataset:
         :func:`manyview.datasets.make_multiview`. With ``"first": n`` beside it, only the first rows.
     stand_in_for : str, optional
         The dataset of the paper that it replaces. A stand-in is never shown with published values.
+    folder : str, default=""
+        What the paths of the source are relative to; "" for the current folder.
     """
 
     name: str
     source: Mapping[str, Any]
     stand_in_for: str | None = None
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ class Cell:
     source : dict
         Source of the dataset, as in :class:`Dataset`.
     estimator : str
-        Name of the class, one of :func:`manyview.cluster.available_methods`.
+        Name of the class, one of :func:`manyview.cluster.available_methods`, or a reference to code of a user's own,
+        see :mod:`manyview.experiments.own_methods`.
     parameters : dict
         Arguments of the estimator besides ``random_state`` and ``n_jobs``. The default of ``n_clusters`` is the number
         of known classes.
@@ -70,6 +78,10 @@ class Cell:
         The only view that the estimator gets; None for all.
     keep_graphs : bool, default=False
         Whether to keep pictures of the input graphs and of the learned graph.
+    code : str, optional
+        Of a method of a user's own: checksum of its code, so that changed code is another cell.
+    folder : str, default=""
+        Where files of data and code are looked for. It does not identify the cell: a folder may be moved.
     """
 
     dataset: str
@@ -80,10 +92,23 @@ class Cell:
     seed: int = 0
     view: int | None = None
     keep_graphs: bool = False
+    code: str | None = None
+    folder: str = ""
+
+    @cached_property
+    def _identity(self) -> dict[str, Any]:
+        """What identifies the cell. Code is left out where there is none, so that keys in old stores stay valid."""
+        left_out = ("folder",) if self.code else ("folder", "code")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     @cached_property
     def description(self) -> str:
         """The cell as JSON; equal cells have equal texts."""
+        return json.dumps(self._identity, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def message(self) -> str:
+        """The description with all that a worker needs."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
     @cached_property
@@ -94,7 +119,7 @@ class Cell:
     @cached_property
     def group(self) -> str:
         """The description without seed and order of rows: cells of a group need about the same time and memory."""
-        shared = {name: value for name, value in asdict(self).items() if name not in ("seed", "protocol")}
+        shared = {name: value for name, value in self._identity.items() if name not in ("seed", "protocol")}
         return json.dumps(shared, sort_keys=True, separators=(",", ":"))
 
 
@@ -107,7 +132,7 @@ class Row:
     name : str
         Name of the row; the paper's where the paper has it.
     estimator : str
-        Name of the class.
+        Name of the class, or a reference to code of a user's own.
     parameters : dict
         For all datasets.
     per_dataset : dict of dict
@@ -116,6 +141,8 @@ class Row:
         The only view that it gets; None for all.
     note : str
         Remark on the setting, shown below the table.
+    code : str, optional
+        Checksum of the code, if it is a user's own.
     """
 
     name: str
@@ -124,6 +151,7 @@ class Row:
     per_dataset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     view: int | None = None
     note: str = ""
+    code: str | None = None
 
 
 @dataclass(frozen=True)
@@ -279,7 +307,7 @@ class CellResult:
     status : str
         One of :data:`STATUSES`.
     reason : str
-        Why there are no labels, for the reader of a table; else empty.
+        Why there are no labels, for the reader of a table; if there are, remarks on the fit of a user's own method.
     labels : ndarray of shape (n_samples,), optional
         Clusters, in the order of the *file*, also if the rows were shuffled.
     seconds : float, optional

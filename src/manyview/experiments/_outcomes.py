@@ -60,6 +60,11 @@ class Outcomes:
             )
         return self._datasets[cell.dataset].known_classes
 
+    def has_classes(self, cell: Cell) -> bool:
+        """Return whether classes of its dataset are known."""
+        facts = self._datasets.get(cell.dataset)
+        return facts is not None and facts.classes is not None
+
     def scores(self, cell: Cell) -> dict[str, float]:
         """Return all scores of a cell that is done. NMI is the paper's: divided by the larger entropy."""
         if cell.key not in self._scores:
@@ -86,9 +91,19 @@ class Outcomes:
             "seconds": float(np.median(seconds)) if seconds else None,
             "peak_bytes": int(np.median(peaks)) if peaks else None,
         }
+        if notes := self.notes(cells):
+            found["notes"] = notes
         if without := [cell for cell in cells if self.status(cell) not in (DONE, WAITING)]:
             found["reason"] = self._failures(without, len(cells))
         return found
+
+    def notes(self, cells: Sequence[Cell]) -> list[str]:
+        """Return the remarks on fits that are done, with the number of fits that each is about."""
+        done = self.done(cells)
+        counted = Counter(note for _, result in done for note in result.reason.split("; ") if note)
+        return [
+            note if count == len(done) else f"{note} ({count} of {len(done)} runs)" for note, count in counted.items()
+        ]
 
     def without_result(self, cells: Sequence[Cell]) -> dict[str, Any]:
         """Return the most frequent status and reason of cells of which none is done."""

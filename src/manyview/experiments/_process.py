@@ -9,10 +9,9 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,8 @@ import numpy as np
 
 import manyview
 from manyview._utils.machine import resident_memory
+from manyview._utils.text import one_line
+from manyview.exceptions import SpecError
 from manyview.experiments._model import FAILED, MEMORY, Cell, CellResult, DatasetFacts
 
 READY = "ready"
@@ -29,6 +30,12 @@ READY = "ready"
 ENDED = "ended"
 """The last message about a worker: its process has ended."""
 
+QUIET = b"\0"
+"""What a worker writes to standard error before each answer: all that was printed during the fit came before it."""
+
+_MAX_PRINTED = 2**13  # bytes of output that are kept, from the end
+_MAX_REASON = 500  # characters of output in a reason
+_MAX_IMPORT = 120.0  # seconds
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -81,6 +88,50 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _command(module: str) -> list[str]:
+    """Return the command for a module of ours; modules in the current folder must not take the place of others."""
+    return [sys.executable, "-P", "-m", module]
+
+
+def _environment() -> dict[str, str]:
+    packages = str(Path(manyview.__file__).parents[1])
+    paths = [packages, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def check_own_method(reference: str, folder: str, parameters: Sequence[Mapping[str, Any]]) -> None:
+    """Import a method of a user's own in a process of its own, and raise a SpecError if it cannot be called."""
+    asked = json.dumps({"reference": reference, "folder": folder, "parameters": list(parameters)})
+    try:
+        done = subprocess.run(
+            _command("manyview.experiments.own_methods"),
+            input=f"{asked}\n".encode(),
+            capture_output=True,
+            env=_environment(),
+            timeout=_MAX_IMPORT,
+        )
+    except subprocess.TimeoutExpired:
+        raise SpecError(f"{reference}: its import did not end within {_MAX_IMPORT:.0f} s.") from None
+    if not done.stdout:
+        raise SpecError(f"{reference}: {_how_it_ended(done.returncode)} while it was imported{_said(done.stderr)}")
+    if reason := json.loads(done.stdout):
+        raise SpecError(reason)
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"the process ended with exit code {code}"
+    with suppress(ValueError):
+        return f"the process ended with signal {-code} ({signal.Signals(-code).name})"
+    return f"the process ended with signal {-code}"
+
+
+def _said(printed: bytes) -> str:
+    """Return the last line that was printed, after a colon."""
+    lines = printed.replace(QUIET, b"").decode(errors="replace").strip().splitlines()
+    return f": {one_line(lines[-1])[:_MAX_REASON]}" if lines else ""
+
+
 class WorkerProcess:
     """A process that fits one cell after another.
 
@@ -91,21 +142,24 @@ class WorkerProcess:
     """
 
     def __init__(self, messages: queue.SimpleQueue[tuple[WorkerProcess, Answer | str]]) -> None:
-        packages = str(Path(manyview.__file__).parents[1])
-        paths = [packages, *filter(None, [os.environ.get("PYTHONPATH")])]
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
+        # a group of its own, so that processes that a user's method has started end with it
+        group: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
         with _signals_blocked():
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "manyview.experiments._worker"],
+                _command("manyview.experiments._worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._errors,
+                stderr=subprocess.PIPE,
                 text=True,
                 encoding="utf-8",
-                env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
+                env=_environment(),
+                **group,
             )
         self._messages = messages
+        self._printed = b""
+        self._quiet = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_printed, daemon=True).start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -114,11 +168,28 @@ class WorkerProcess:
         self._process.wait()
         self._messages.put((self, ENDED))
 
+    def _read_printed(self) -> None:
+        """Keep the end of what is printed; a method may print any amount."""
+        assert self._process.stderr is not None
+        with suppress(OSError, ValueError):  # closed by end()
+            while chunk := os.read(self._process.stderr.fileno(), 2**16):
+                self._printed = (self._printed + chunk)[-_MAX_PRINTED:]
+                if QUIET in chunk:
+                    self._quiet.set()
+        self._quiet.set()
+
+    def printed(self) -> str:
+        """Return the last line that was printed during the last cell, after a colon; empty if there is none."""
+        self._quiet.wait(1.0)  # a child of the process may hold the pipe open
+        return _said(self._printed)
+
     def send(self, cell: Cell) -> None:
         """Send a cell; if the process has died, that is noticed where its output ends."""
         assert self._process.stdin is not None
+        self._quiet.clear()
+        self._printed = b""
         try:
-            self._process.stdin.write(cell.description + "\n")
+            self._process.stdin.write(cell.message + "\n")
             self._process.stdin.flush()
         except OSError:
             self._process.kill()
@@ -128,17 +199,16 @@ class WorkerProcess:
         return resident_memory(self._process.pid) or 0
 
     def end(self) -> None:
-        """Kill the process."""
+        """Kill the process, and those that it has started."""
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        self._errors.close()
 
     def failure(self, cell: Cell) -> CellResult:
         """Return the result of the cell that a process died with."""
         code = self._process.wait()
-        self._errors.seek(0)
-        printed = self._errors.read().decode(errors="replace").strip().splitlines()
         if code == -9:  # SIGKILL, which the signal module does not have on every system
             return CellResult(cell.key, MEMORY, "the system killed the process, most often because memory ran out")
-        reason = f"the process ended with signal {-code}" if code < 0 else f"the process ended with exit code {code}"
-        return CellResult(cell.key, FAILED, f"{reason}: {printed[-1][:500]}" if printed else reason)
+        return CellResult(cell.key, FAILED, f"{_how_it_ended(code)}{self.printed()}")

@@ -20,12 +20,19 @@ from manyview.datasets import list_datasets, make_multiview
 from manyview.exceptions import SpecError
 from manyview.experiments._datasets import LOADERS
 from manyview.experiments._model import PROTOCOLS
+from manyview.experiments.own_methods import is_reference
 from manyview.metrics import SCORES
 
 _MAX_SEEDS = 1000
 _MAX_DOTS = 500  # the TOML parser keeps every beginning of a dotted key
 _GENERATE = (*signature(make_multiview).parameters, "dtype", "sorted")
 _SOURCES = ("fetch", "load", "read", "generate")
+_READING = {
+    "id": "id_column",
+    **{name: name for name in ("labels", "label_column", "names", "views_key", "labels_key")},
+    **{name: name for name in ("header", "join", "match_ids", "transpose")},
+}
+"""Keys beside ``read``, and the arguments of :func:`manyview.read_views` that they are."""
 
 _EXPECTED = {
     "string_type": "a text",
@@ -61,6 +68,41 @@ def _choice(choices: Iterable[str]) -> AfterValidator:
     return AfterValidator(lambda value: one_of(value, choices))
 
 
+def _method(value: str) -> str:
+    """Check the name of a method; a reference to code of a user's own is looked up later."""
+    if is_reference(value):
+        return value
+    try:
+        return one_of(value, HOMES)
+    except ValueError as error:
+        raise ValueError(f"{error} A method of your own is written as module:Name.") from None
+
+
+def _texts(value: Any) -> Any:
+    """Check for a text or a list of texts."""
+    if isinstance(value, str) or (isinstance(value, list) and value and all(isinstance(one, str) for one in value)):
+        return value
+    raise ValueError(f"expected a text or a list of texts, got {value!r}.")
+
+
+def _texts_or_switch(value: Any) -> Any:
+    return value if isinstance(value, bool) else _texts(value)
+
+
+def _id_column(value: Any) -> Any:
+    if value is True:
+        raise ValueError("expected the name of a column, or false if there is none; got True.")
+    return _texts_or_switch(value)
+
+
+def _sizes(value: Any) -> Any:
+    """Check for the number of views, or the numbers of columns of each."""
+    numbers = value if isinstance(value, list) and value else [value]
+    if not all(isinstance(one, int) and not isinstance(one, bool) and one > 0 for one in numbers):
+        raise ValueError(f"expected a whole number from 1 on or a list of these, got {value!r}.")
+    return value
+
+
 def _number(value: Any) -> Any:
     """Check for a number without changing it: 1 and 1.0 are different values of a cell's parameters."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -90,6 +132,7 @@ OneOrMore = Annotated[
 """Texts, each once; a single one may be written without brackets."""
 
 Number = Annotated[Any, AfterValidator(_number)]
+Texts = Annotated[Any, AfterValidator(_texts)]
 Protocol = Annotated[str, _choice(PROTOCOLS)]
 Registered = Annotated[str, _choice([info.name for info in list_datasets()])]
 Generated = dict[Annotated[str, _choice(_GENERATE)], Any]
@@ -133,7 +176,7 @@ class RowTable(Table):
     """``[[row]]``: how a method is run, on any dataset."""
 
     name: str
-    estimator: Annotated[str, _choice(HOMES)]
+    estimator: Annotated[str, AfterValidator(_method)]
     parameters: dict[str, Any] = {}
     per_dataset: dict[str, dict[str, Any]] = {}
     preset: Annotated[str, _choice(("tbgl_preset",))] | None = None
@@ -159,21 +202,42 @@ class DatasetTable(Table):
     name: str
     fetch: Registered | None = None
     load: Annotated[str, _choice(LOADERS)] | None = None
-    read: str | None = None
+    read: Texts = None
     generate: Generated = {}
     first: Annotated[int, Field(ge=1)] | None = None
     stand_in_for: str | None = None
+    id: Annotated[Any, AfterValidator(_id_column)] = None
+    labels: Texts = None
+    label_column: str | None = None
+    join: Annotated[str, _choice(("exact", "inner", "outer"))] | None = None
+    names: list[str] | None = None
+    views_key: Texts = None
+    labels_key: str | None = None
+    header: bool | None = None
+    match_ids: Annotated[str, _choice(("exact", "loose"))] | None = None
+    transpose: Annotated[Any, AfterValidator(_texts_or_switch)] = None
+    view_sizes: Annotated[Any, AfterValidator(_sizes)] = None
+    views_from_prefix: str | None = None
 
     @property
     def source(self) -> dict[str, Any]:
         """The source as :class:`~manyview.experiments._model.Dataset` has it."""
         found = {key: getattr(self, key) for key in _SOURCES if getattr(self, key)}
+        if options := {name: value for key, name in _READING.items() if (value := getattr(self, key)) is not None}:
+            found["options"] = options
+        if (sizes := self.view_sizes or self.views_from_prefix) is not None:
+            found["view_sizes"] = sizes
         return found if self.first is None else found | {"first": self.first}
 
     @model_validator(mode="after")
     def _has_one_source(self) -> DatasetTable:
         if len(self.source.keys() & set(_SOURCES)) != 1:
             raise ValueError("name: expected exactly one of the keys fetch, load, read and generate beside it.")
+        for key in (*_READING, "view_sizes", "views_from_prefix"):
+            if self.read is None and getattr(self, key) is not None:
+                raise ValueError(f"{key}: says how files are read, but there is no read beside it.")
+        if self.view_sizes is not None and self.views_from_prefix is not None:
+            raise ValueError("views_from_prefix: expected either this or view_sizes, not both.")
         return self
 
 

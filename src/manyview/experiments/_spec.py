@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from manyview.cluster._registry import HOMES, get_method, make_estimator, settable
 from manyview.datasets import dataset_info
 from manyview.exceptions import SpecError
-from manyview.experiments._model import FILE_ORDER, SHUFFLED, Cell, Dataset, Entry, Part, Row, Spec
+from manyview.experiments import own_methods
+from manyview.experiments._model import DEFAULT_SCORES, FILE_ORDER, SHUFFLED, Cell, Dataset, Entry, Part, Row, Spec
 
 if TYPE_CHECKING:
     from manyview.experiments._schema import GrowthTable, RowTable, ScoresTable
@@ -29,6 +30,9 @@ _SHARED = "_methods.toml"
 Rows = dict[str, tuple[Row, ...]]
 """The rows of a part, by the name of the dataset."""
 
+Code = dict[str, own_methods.Code]
+"""Methods of a user's own, by reference."""
+
 
 def load_spec(name_or_path: str | os.PathLike[str]) -> Spec:
     """Read a spec.
@@ -37,7 +41,8 @@ def load_spec(name_or_path: str | os.PathLike[str]) -> Spec:
     ----------
     name_or_path : str or path
         One of :func:`available_specs`, or a TOML file of your own. Parts that it names are bundled ones, or files
-        (``"mine.toml"``) in its folder.
+        (``"mine.toml"``) in its folder. Files of data and code that it names are in its folder, too. Code is found
+        here, but not executed.
 
     Raises
     ------
@@ -59,12 +64,12 @@ def load_spec(name_or_path: str | os.PathLike[str]) -> Spec:
     file = _find(name, Path())
     values = _values(file)
     stem = file.name.removesuffix(".toml")
+    folder = Path(name).parent if _is_path(name) else Path()
     with _naming(file.name):
         if "parts" not in values:
             part = _part(file)
             return Spec(stem, part.title, (part,))
         listing = validate(ListingTable, values, file.name)
-        folder = Path(name).parent if _is_path(name) else Path()
         parts = tuple(_part(_find(part, folder)) for part in listing.parts)
         _check_sources(file.name, parts)
         return Spec(stem, listing.title, parts)
@@ -132,20 +137,24 @@ def _part(file: Traversable) -> Part:
 
     table = part_table(_values(file), file.name)
     name = file.name.removesuffix(".toml")
+    folder = os.path.abspath(file.parent) if isinstance(file, Path) and not _is_bundled(file) else ""
     lines = _lines(table)
+    code = _code(lines, folder, table.kind)
     for line in lines:
         for key in ("per_dataset", "preset", "each_view", "protocols") if table.kind == "growth" else ("axes",):
             if getattr(line, key):
                 raise line.error(key, f"has no meaning in a part of kind {table.kind!r}; remove it.")
     if isinstance(table, GrowthTable):
-        datasets, rows, entries = _growth(name, table, lines)
+        datasets, rows, entries = _growth(name, table, lines, code)
         published: dict[str, Any] = {}
         stated: Mapping[str, Any] = _stated_exponents(table, rows)
     else:
         registered = [Dataset(given, {"fetch": given}) for given in table.datasets]
-        datasets = (*registered, *(Dataset(own.name, own.source, own.stand_in_for) for own in table.dataset))
-        rows = {dataset.name: tuple(row for line in lines for row in _expand(line, dataset)) for dataset in datasets}
-        entries = tuple(_fits(name, table, datasets, lines))
+        datasets = (*registered, *(Dataset(own.name, own.source, own.stand_in_for, folder) for own in table.dataset))
+        rows = {
+            dataset.name: tuple(row for line in lines for row in _expand(line, dataset, code)) for dataset in datasets
+        }
+        entries = tuple(_fits(name, table, datasets, lines, code))
         _check_lines(lines, rows)
         published = _published(table, datasets, rows)
         stated = _stated_best(table, rows)
@@ -158,7 +167,7 @@ def _part(file: Traversable) -> Part:
         datasets=datasets,
         rows=rows,
         entries=entries,
-        scores=tuple(table.scores),
+        scores=tuple(table.scores) or (DEFAULT_SCORES if table.kind in ("table", "sweep") else ()),
         published=published,
         axes={axis: found.label for axis, found in table.axes.items()},
         stated=stated,
@@ -167,11 +176,31 @@ def _part(file: Traversable) -> Part:
     )
 
 
-def _fits(part: str, table: ScoresTable, datasets: tuple[Dataset, ...], lines: list[RowTable]) -> Iterator[Entry]:
+def _is_bundled(file: Path) -> bool:
+    return file.parent == _BUNDLED
+
+
+def _code(lines: list[RowTable], folder: str, kind: str) -> Code:
+    """Return the checksums of the methods that are a user's own, by reference."""
+    found: Code = {}
+    for line in lines:
+        if own_methods.is_reference(line.estimator):
+            if kind == "graphs":
+                raise line.error("estimator", "only methods of manyview have graphs to draw.")
+            try:
+                found[line.estimator] = own_methods.find(line.estimator, folder)
+            except SpecError as error:
+                raise line.error("estimator", str(error)) from None
+    return found
+
+
+def _fits(
+    part: str, table: ScoresTable, datasets: tuple[Dataset, ...], lines: list[RowTable], code: Code
+) -> Iterator[Entry]:
     """List all fits of a table, of a sweep, or of pictures of graphs."""
     points: list[tuple[str | None, Any]] = [(name, x) for name, axis in table.axes.items() for x in axis.values]
     for dataset, line in product(datasets, lines):
-        for row, (axis, x) in product(_expand(line, dataset), points or [(None, None)]):
+        for row, (axis, x) in product(_expand(line, dataset, code), points or [(None, None)]):
             given = {**row.parameters, **row.per_dataset.get(dataset.name, {})}
             if axis is not None:
                 given[table.axes[axis].parameter] = x
@@ -187,17 +216,20 @@ def _fits(part: str, table: ScoresTable, datasets: tuple[Dataset, ...], lines: l
                         seed=seed,
                         view=row.view,
                         keep_graphs=table.kind == "graphs",
+                        code=row.code,
+                        folder=dataset.folder or _folder(row, code),
                     )
                     yield Entry(part, dataset.name, row.name, cell, axis, x)
 
 
 def _needed(seeds: range, estimator: str, protocol: str) -> range:
     """Return all seeds, or one: in file order, a method without k-means gives the same labels with each."""
-    return seeds if protocol == SHUFFLED or get_method(estimator).facts.uses_kmeans else seeds[:1]
+    every = protocol == SHUFFLED or own_methods.is_reference(estimator) or get_method(estimator).facts.uses_kmeans
+    return seeds if every else seeds[:1]
 
 
 def _growth(
-    part: str, table: GrowthTable, lines: list[RowTable]
+    part: str, table: GrowthTable, lines: list[RowTable], code: Code
 ) -> tuple[tuple[Dataset, ...], Rows, tuple[Entry, ...]]:
     """List all fits of growth, with one size varied at a time; generated rows are in random order already."""
     datasets: dict[str, Dataset] = {}
@@ -216,10 +248,19 @@ def _growth(
                 sizes = ", ".join(f"{name}={data[other.data]}" for name, other in table.axes.items() if other.data)
                 dataset = Dataset(f"generated, {sizes}", {"generate": data})
                 datasets[dataset.name] = dataset
-                row = Row(line.name, line.estimator, line.parameters, note=line.note)
+                row = _row(line, code)
                 rows.setdefault(dataset.name, {})[row.name] = row
                 for seed in range(table.seeds):  # every one: time differs also where labels do not
-                    cell = Cell(dataset.name, dataset.source, line.estimator, given, FILE_ORDER, seed)
+                    cell = Cell(
+                        dataset.name,
+                        dataset.source,
+                        line.estimator,
+                        given,
+                        FILE_ORDER,
+                        seed,
+                        code=row.code,
+                        folder=_folder(row, code),
+                    )
                     entries.append(Entry(part, dataset.name, row.name, cell, axis, x))
     return tuple(datasets.values()), {name: tuple(found.values()) for name, found in rows.items()}, tuple(entries)
 
@@ -228,10 +269,17 @@ def _growth(
 
 
 def _lines(table: ScoresTable | GrowthTable) -> list[RowTable]:
-    """Return the shared rows that ``methods`` names, and the part's own; one of the same name replaces a shared one."""
+    """Return the shared rows that ``methods`` names, and the part's own; one of the same name replaces a shared one.
+
+    The name of a class stands for a row with its defaults, unless a shared row has that name.
+    """
+    from manyview.experiments._schema import RowTable, validate
+
     own = {line.name: line for line in table.row}
     shared = {line.name: line for line in _shared_rows()}
     for name in table.methods:
+        if name in HOMES and name not in shared:
+            shared[name] = validate(RowTable, {"name": name, "estimator": name}, _SHARED)
         table.check_choice("methods", name, ["all", *shared])
     names = table.methods
     if names == ["all"]:
@@ -249,7 +297,17 @@ def _shared_rows() -> list[RowTable]:
     return rows + [validate(RowTable, row, _SHARED) for row in others]
 
 
-def _expand(line: RowTable, dataset: Dataset) -> Iterator[Row]:
+def _row(line: RowTable, code: Code, **more: Any) -> Row:
+    own = code.get(line.estimator)
+    values = {"name": line.name, "parameters": line.parameters, "note": line.note} | more
+    return Row(estimator=line.estimator, code=None if own is None else own.sha256, **values)
+
+
+def _folder(row: Row, code: Code) -> str:
+    return str(code[row.estimator].folder) if row.code else ""
+
+
+def _expand(line: RowTable, dataset: Dataset, code: Code) -> Iterator[Row]:
     """Return the row on a dataset, or a row for each of its views."""
     given = dict(line.per_dataset.get(dataset.name, {}))
     if line.preset is not None and "fetch" in dataset.source:
@@ -259,7 +317,7 @@ def _expand(line: RowTable, dataset: Dataset) -> Iterator[Row]:
     views: list[int | None] = list(range(_n_views(line, dataset))) if line.each_view else [None]
     for view in views:
         name = line.name if view is None else line.name.replace("{view}", str(view + 1))
-        yield Row(name, line.estimator, line.parameters, per_dataset, view, line.note)
+        yield _row(line, code, name=name, per_dataset=per_dataset, view=view)
 
 
 def _n_views(line: RowTable, dataset: Dataset) -> int:
@@ -327,6 +385,8 @@ def _stated_exponents(table: GrowthTable, rows: Rows) -> Mapping[str, Mapping[st
 
 def _check_parameters(line: RowTable, parameters: Mapping[str, Any]) -> None:
     """Raise an error for a parameter that the estimator does not have, or a value that it would refuse."""
+    if own_methods.is_reference(line.estimator):
+        return  # known when the code is imported, which is done by the runner
     method = get_method(line.estimator)
     names = settable(method)
     for name in parameters:

@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, TextIO
@@ -25,13 +26,14 @@ import scipy.sparse as sp
 from manyview._utils.machine import peak_memory, reset_peak, resident_memory
 from manyview.cluster._registry import get_method, make_estimator
 from manyview.datasets import make_multiview
-from manyview.exceptions import DatasetError
+from manyview.exceptions import DatasetError, SpecError
+from manyview.experiments import own_methods
 from manyview.experiments._datasets import facts, load
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, SHUFFLED, Cell, CellResult, DatasetFacts
-from manyview.experiments._process import READY, Answer, to_line
+from manyview.experiments._process import QUIET, READY, Answer, to_line
 from manyview.graphs import SCALERS, bipartite_graph
 from manyview.graphs.components import binned, places
-from manyview.views import Views
+from manyview.views import Views, check_views
 
 LEARNED = "learned"
 COMPONENTS = "components"
@@ -50,10 +52,10 @@ class Datasets:
 
     def get(self, cell: Cell) -> tuple[Views, DatasetFacts]:
         """Return the dataset of a cell; read it only if it is not cached."""
-        source = json.dumps([cell.dataset, cell.source], sort_keys=True)
+        source = json.dumps([cell.dataset, cell.source, cell.folder], sort_keys=True)
         found = self._kept.pop(source, None)
         if found is None:
-            views = load(cell.source)
+            views = load(cell.source, cell.folder)
             found = views, facts(cell.dataset, views)
         self._kept[source] = found  # the newest is the last
         while len(self._kept) > 1 and sum(sys.getsizeof(views) for views, _ in self._kept.values()) > self._max_bytes:
@@ -66,7 +68,8 @@ def execute(cell: Cell, datasets: Datasets) -> Answer:
     data = None
     try:
         views, data = datasets.get(cell)
-        return Answer(_fit(cell, views, data), data)
+        fit = _fit if cell.code is None else _fit_own
+        return Answer(fit(cell, views, data), data)
     except DatasetError as error:
         return Answer(CellResult(cell.key, ABSENT, _reason(error)), None)
     except MemoryError as error:
@@ -78,34 +81,77 @@ def execute(cell: Cell, datasets: Datasets) -> Answer:
 
 
 def _fit(cell: Cell, views: Views, data: DatasetFacts) -> CellResult:
-    n = data.n_samples
-    rows = np.random.RandomState(cell.seed).permutation(n) if cell.protocol == SHUFFLED else np.arange(n)
-    # the method gets no classes, names or metadata
+    seen, rows = _in_order(cell, views)
+    model = _estimator(cell, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _warm_up(cell.estimator)
+        fitted, seconds, peak_bytes = _measured(lambda: model.fit(seen))
+    return CellResult(
+        cell.key,
+        DONE,
+        labels=_in_file_order(fitted.labels_, rows),
+        seconds=seconds,
+        peak_bytes=peak_bytes,
+        pictures=graph_pictures(model, seen, data.known_classes[rows]) if cell.keep_graphs else {},
+    )
+
+
+def _fit_own(cell: Cell, views: Views, data: DatasetFacts) -> CellResult:
+    """Fit a method of a user's own on copies of the views. It is imported here; all that it does wrong is a reason."""
+    seen, rows = _in_order(cell, views)
+    given = check_views(seen, keep_float32=True)
+    try:
+        code = own_methods.find(cell.estimator, cell.folder)
+        if code.sha256 != cell.code:
+            return CellResult(cell.key, FAILED, f"{code.file.name} has changed since this run began. Start it again.")
+        parameters = dict(cell.parameters)
+        n_clusters = parameters.pop("n_clusters", None) or data.n_classes
+        model = own_methods.estimator(code, n_clusters, cell.seed, 1, parameters)
+    except SpecError as error:
+        return CellResult(cell.key, FAILED, _reason(error))
+    arrays = own_methods.arrays_of(given)
+    try:
+        answer, seconds, peak_bytes = _measured(lambda: model.call(arrays))
+    except MemoryError as error:
+        return CellResult(cell.key, MEMORY, own_methods.explain(error, code)[:_MAX_REASON])
+    except Exception as error:
+        return CellResult(cell.key, FAILED, own_methods.explain(error, code)[:_MAX_REASON])
+    try:
+        labels, notes = own_methods.check_labels(answer, data.n_samples, n_clusters)
+    except ValueError as error:
+        return CellResult(cell.key, FAILED, _reason(error))
+    notes += own_methods.changes(arrays, given)
+    return CellResult(cell.key, DONE, "; ".join(notes), _in_file_order(labels, rows), seconds, peak_bytes)
+
+
+def _in_order(cell: Cell, views: Views) -> tuple[Views, np.ndarray]:
+    """Return the views that the method of a cell sees, without classes, names or metadata, and their rows."""
+    n = views.n_samples
     seen = (
         replace(views, sample_ids=None, labels=None, metadata=None)
         if cell.view is None
         else _one_view(views, cell.view)
     )
-    if cell.protocol == SHUFFLED:
-        seen = seen.take(rows)
-    model = _estimator(cell, data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _warm_up(cell.estimator)
-        reset_peak()
-        before, start = resident_memory(), time.perf_counter()
-        found = model.fit(seen).labels_
-    seconds, peak = time.perf_counter() - start, peak_memory()
-    labels = np.empty(n, dtype=np.int64)
+    if cell.protocol != SHUFFLED:
+        return seen, np.arange(n)
+    rows = np.random.RandomState(cell.seed).permutation(n)
+    return seen.take(rows), rows
+
+
+def _in_file_order(found: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    labels = np.empty(len(rows), dtype=np.int64)
     labels[rows] = found
-    return CellResult(
-        cell.key,
-        DONE,
-        labels=labels,
-        seconds=seconds,
-        peak_bytes=None if before is None or peak is None else max(peak - before, 0),
-        pictures=graph_pictures(model, seen, data.known_classes[rows]) if cell.keep_graphs else {},
-    )
+    return labels
+
+
+def _measured(fit: Callable[[], Any]) -> tuple[Any, float, int | None]:
+    """Return what a fit returns, its time, and its peak memory minus that before it."""
+    reset_peak()
+    before, start = resident_memory(), time.perf_counter()
+    found = fit()
+    seconds, peak = time.perf_counter() - start, peak_memory()
+    return found, seconds, None if before is None or peak is None else max(peak - before, 0)
 
 
 def _one_view(views: Views, view: int) -> Views:
@@ -200,16 +246,27 @@ def serve(cells: TextIO, answers: TextIO) -> None:
         busy.set()
         answer = execute(Cell(**json.loads(line)), datasets)
         busy.clear()
+        _say_quiet()
         answers.write(to_line(answer) + "\n")
         answers.flush()
 
 
+def _say_quiet() -> None:
+    with suppress(Exception):  # a user's method may have closed or replaced them
+        sys.stdout.flush()
+        sys.stderr.flush()
+    with suppress(OSError):
+        os.write(2, QUIET)
+
+
 def main() -> None:
-    """Serve on standard input and output; output that libraries print goes to standard error."""
+    """Serve on standard input and output; what methods print goes to standard error, and what they read is empty."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the runner ends its workers itself
+    cells = os.fdopen(os.dup(0), encoding="utf-8")
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
-        serve(sys.stdin, answers)
+        serve(cells, answers)
 
 
 if __name__ == "__main__":

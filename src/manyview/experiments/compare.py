@@ -14,6 +14,7 @@ import numpy as np
 
 from manyview._utils.text import plain
 from manyview.cluster._registry import HOMES, get_method
+from manyview.experiments import own_methods
 from manyview.experiments._model import DONE, SHUFFLED, Cell, CellResult, Dataset, DatasetFacts, Entry, Part, Row, Spec
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation
 from manyview.metrics import SCORES, adjusted_rand
@@ -46,7 +47,8 @@ def comparison_spec(
     source : dict
         Source of the views, see :func:`manyview.experiments._datasets.load`.
     methods : sequence of str
-        Names of classes, see :func:`manyview.cluster.available_methods`. All have their default parameters.
+        Names of classes, see :func:`manyview.cluster.available_methods`, or references to code of your own, such as
+        "mine:Mine", see :mod:`manyview.experiments.own_methods`. All have their default parameters.
     n_clusters : int
         Number of clusters.
     seeds : int
@@ -67,19 +69,36 @@ def comparison_spec(
     (6, {'n_clusters': 17})
     """
     for method in methods:
-        if method not in HOMES:
-            raise ValueError(f"methods: expected some of {', '.join(HOMES)}, got {method!r}.")
+        if method not in HOMES and not own_methods.is_reference(method):
+            raise ValueError(
+                f"methods: expected some of {', '.join(HOMES)}, or a method of your own as module:Name; got {method!r}."
+            )
     if seeds < 1:
         raise ValueError(f"seeds: expected at least 1, got {seeds}.")
     parameters = {"n_clusters": n_clusters}
-    rows = tuple(Row(method, method, parameters) for method in dict.fromkeys(methods))
+    names = _names(methods)
+    own = {method: own_methods.find(method) for method in names if method not in HOMES}
+    rows = tuple(
+        Row(shown, method, parameters, code=own[method].sha256 if method in own else None)
+        for method, shown in names.items()
+    )
     entries = tuple(
-        Entry(_PART, name, row.name, Cell(name, source, row.estimator, parameters, SHUFFLED, seed))
+        Entry(_PART, name, row.name, Cell(name, source, row.estimator, parameters, SHUFFLED, seed, code=row.code))
         for row in rows
         for seed in range(seeds)
     )
     part = Part(_PART, "table", "Methods side by side", "", (Dataset(name, source),), {name: rows}, entries)
     return Spec(_PART, part.title, (part,))
+
+
+def _names(methods: Sequence[str]) -> dict[str, str]:
+    """Return the names of methods in tables: of code the name of the class, unless another method has it."""
+    short = {method: method.rpartition(":")[2] for method in dict.fromkeys(methods)}
+    taken = Counter(short.values())
+    return {
+        method: method if taken[name] > 1 or (name in HOMES and name != method) else name
+        for method, name in short.items()
+    }
 
 
 def compare_results(
@@ -103,7 +122,8 @@ def compare_results(
         are ordered by; ``note`` is a remark for the reader. Of each method, ``runs`` has every seed, ``scores`` mean
         and deviation of each score where classes are known, ``stability`` the mean agreement (adjusted Rand index)
         between its own runs, and ``agreement`` that with all other methods at the same seeds. The top-level
-        ``agreement`` has every pair. Methods without any clusters come last, with their ``reason``.
+        ``agreement`` has every pair. Methods without any clusters come last, with their ``reason``. ``notes`` are
+        remarks on runs of a user's own method that are done, such as that it changes its input.
 
     Examples
     --------
@@ -168,20 +188,23 @@ def _method(
     between: Pairs,
     scored: bool,
 ) -> dict[str, Any]:
-    facts = get_method(name).facts
+    method = cells[0].estimator
+    facts = get_method(method).facts if method in HOMES else None
     own = [by_seed for pair, by_seed in between.items() if name in pair]
     runs = [_run(cell, outcomes, own, scored) for cell in cells]
     done = [run for run in runs if run["status"] == DONE]
     ended = [run["reason"] for run in runs if run["reason"]]
     return {
         "name": name,
-        "title": facts.title,
-        "reference": facts.reference,
-        "memory_growth": facts.memory,
-        "order_dependent": facts.order_dependent,
+        "code": None if facts else {"reference": method, "sha256": cells[0].code},
+        "title": facts.title if facts else f"{method}, not a method of manyview",
+        "reference": facts.reference if facts else None,
+        "memory_growth": facts.memory if facts else None,
+        "order_dependent": facts.order_dependent if facts else None,
         "status": dict(Counter(run["status"] for run in runs)),
         "runs_done": len(done),
         "reason": ended[0] if ended else None,
+        "notes": outcomes.notes(cells),
         "scores": {score: mean_and_deviation([run["scores"][score] for run in done]) for score in SCORES}
         if scored and done
         else None,
@@ -200,7 +223,7 @@ def _run(cell: Cell, outcomes: Outcomes, pairs: Sequence[Mapping[int, float]], s
     return {
         "seed": cell.seed,
         "status": WAITING if result is None else result.status,
-        "reason": (result and result.reason) or None,
+        "reason": (result and not is_done and result.reason) or None,
         "seconds": result and result.seconds,
         "peak_bytes": result and result.peak_bytes,
         "scores": outcomes.scores(cell) if is_done and scored else None,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import queue
+import re
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from manyview._utils.environment import cores, describe_environment
-from manyview._utils.machine import available_memory, gib, physical_memory
+from manyview._utils.machine import available_memory, gib, physical_memory, resident_memory
+from manyview.exceptions import DatasetError, SpecError
+from manyview.experiments._datasets import facts, load
 from manyview.experiments._model import ABSENT, DONE, FAILED, MEMORY, TIME, Cell, CellResult, Spec
-from manyview.experiments._process import READY, Answer, WorkerProcess
+from manyview.experiments._process import READY, Answer, WorkerProcess, check_own_method
 from manyview.experiments.store import Store
+from manyview.views import check_views
 
 TIME_LIMIT = 3600.0
 """Default time limit of a cell, in seconds."""
@@ -75,7 +80,10 @@ def run(
     *,
     workers: int | None = None,
     time_limit: float | None = None,
+    memory_limit: float | None = None,
     retry: bool = False,
+    run_code: bool = False,
+    read_first: bool = True,
     on_event: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Run the missing cells, and write each to the store as soon as it has ended.
@@ -94,24 +102,98 @@ def run(
         Number of processes; None for one per core. Each computes with one thread.
     time_limit : float, optional
         Seconds for one cell, instead of the limit of its part.
+    memory_limit : float, optional
+        Bytes for the process of one cell, data and libraries included; looked at twice a second.
     retry : bool, default=False
         Whether to run cells again that ended without labels. Datasets that were absent are looked for in any case.
+    run_code : bool, default=False
+        Whether code that the spec names may be run. A spec may come from somebody else, so this must be said.
+    read_first : bool, default=True
+        Whether to read the files of the spec before anything is run, so that one that cannot be read is an error.
     on_event : callable, optional
         Called with a :class:`Progress` twice a second and after each cell.
 
     Returns
     -------
     Outcome
+
+    Raises
+    ------
+    SpecError
+        If the spec names code and ``run_code`` is False, or the code cannot be imported or called. Nothing is run then.
+    DatasetError
+        If a file that the spec names cannot be read, or has no classes. Nothing is run then. A dataset of the registry
+        that is absent is no error: its cells are written with the reason.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers: expected at least 1, got {workers}.")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit: expected a positive number of seconds, got {time_limit}.")
+    if memory_limit is not None and not memory_limit > 0:
+        raise ValueError(f"memory_limit: expected a positive number of bytes, got {memory_limit}.")
+    if memory_limit is not None and resident_memory() is None:
+        raise ValueError("memory_limit: this system does not say how much memory a process has. Leave it out.")
     with store.locked():
         jobs = _jobs(spec, time_limit)
         known = store.results(job.cell.key for job in jobs)
-        number = store.begin_run(describe_environment(workers or cores()))
-        return _Run(jobs, known, store, number, workers or cores(), retry, on_event).go()
+        state = _Run(jobs, known, store, workers or cores(), retry, on_event, memory_limit)
+        _check_code(spec, state.waiting, run_code)
+        if read_first:
+            _check_files(state.waiting, store)
+        return state.go(store.begin_run(describe_environment(workers or cores())))
+
+
+def _check_code(spec: Spec, cells: list[Cell], run_code: bool) -> None:
+    """Raise a SpecError if code of a user's own must not be run, or cannot be."""
+    asked: dict[tuple[str, str], list[Any]] = {}
+    rows = {entry.cell.key: entry.row for part in spec.parts for entry in part.entries}
+    for cell in cells:
+        if cell.code is None:
+            continue
+        if not run_code:
+            raise SpecError(
+                f"{spec.name}: the row {rows[cell.key]!r} runs code, {cell.estimator}, found in {cell.folder or '.'}. "
+                "If you trust it, say so: --run-code (in Python run_code=True)."
+            )
+        given = {name: value for name, value in cell.parameters.items() if name != "n_clusters"}
+        known = asked.setdefault((cell.estimator, cell.folder), [])
+        if given not in known:
+            known.append(given)
+    for (reference, folder), parameters in asked.items():
+        check_own_method(reference, folder, parameters)
+
+
+def _check_files(cells: list[Cell], store: Store) -> None:
+    """Read every dataset that comes from files once, and raise one error about all that cannot be used."""
+    by_name: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if "read" in cell.source:
+            by_name.setdefault(cell.dataset, []).append(cell)
+    wrong = []
+    for name, own in by_name.items():
+        try:
+            views = load(own[0].source, own[0].folder)
+            check_views(views)
+            found = facts(name, views)
+            if found.classes is None and any("n_clusters" not in cell.parameters for cell in own):
+                raise DatasetError(
+                    "it has no known classes, so nothing can be scored. Name them: labels = 'FILE:COLUMN'."
+                )
+        except (ValueError, OSError, TypeError, ImportError) as error:
+            reason = str(error)
+            if isinstance(error, OSError) and error.strerror:
+                reason = f"{error.filename}: {error.strerror}"
+            wrong.append(f"dataset {name!r}: {_in_keys(reason)}")
+        else:
+            store.knows(name, found.fingerprint)
+    if wrong:
+        raise DatasetError(" ".join(["nothing was run.", *wrong]))
+
+
+def _in_keys(text: str) -> str:
+    """Return a text that names arguments of ``read_views`` with the keys of a spec."""
+    spaced = re.sub(r"\b(\w+_column|labels|join|names|\w+_key|header|match_ids|transpose)=", r"\1 = ", text)
+    return re.sub(r"\bid_column\b", "id", spaced)
 
 
 def _jobs(spec: Spec, time_limit: float | None) -> list[Job]:
@@ -137,6 +219,14 @@ class _Running:
         return 0.0 if self.since is None else time.monotonic() - self.since
 
 
+def _with_output(answer: Answer, worker: WorkerProcess) -> Answer:
+    """Add the last line that a user's method has printed to the reason of its failure."""
+    result = answer.result
+    if result.status != FAILED or not (printed := worker.printed()):
+        return answer
+    return Answer(replace(result, reason=f"{result.reason} Last line that it printed{printed}"), answer.data)
+
+
 class _Run:
     """The state of one run. The worker processes do not write to the store."""
 
@@ -145,12 +235,13 @@ class _Run:
         jobs: list[Job],
         known: dict[str, CellResult],
         store: Store,
-        number: int,
         workers: int,
         retry: bool,
         on_event: Callable[[Progress], None] | None,
+        memory_limit: float | None = None,
     ) -> None:
-        self._store, self._number, self._workers, self._on_event = store, number, workers, on_event
+        self._store, self._workers, self._on_event, self._memory_limit = store, workers, on_event, memory_limit
+        self._number = 0
         open_again = (ABSENT,) if not retry else (ABSENT, TIME, MEMORY, FAILED)
         self._status = {key: found.status for key, found in known.items() if found.status not in open_again}
         waiting = [job for job in jobs if job.cell.key not in self._status]
@@ -167,7 +258,14 @@ class _Run:
         for job in jobs:
             self._note_consequences(job, known.get(job.cell.key))
 
-    def go(self) -> Outcome:
+    @property
+    def waiting(self) -> list[Cell]:
+        """The cells that will be run."""
+        return [job.cell for job in self._waiting]
+
+    def go(self, number: int) -> Outcome:
+        """Run the cells, as the run of this number."""
+        self._number = number
         start = time.monotonic()
         try:
             while self._waiting or self._running:
@@ -217,8 +315,11 @@ class _Run:
             self._idle = [other for other in self._idle if other is not worker]
             return
         if isinstance(message, Answer):
-            answer = message
-            self._idle.append(worker)
+            answer = _with_output(message, worker) if running.job.cell.code else message
+            if running.job.cell.code is None:
+                self._idle.append(worker)
+            else:  # other fits must not see what code of others leaves behind: settings, leaks, threads
+                worker.end()
         else:
             answer = Answer(worker.failure(running.job.cell), None)
             worker.end()
@@ -263,6 +364,8 @@ class _Run:
 
     def _watch_memory(self) -> None:
         """Kill the largest cell before the system runs out of memory and kills any process."""
+        if self._memory_limit is not None:
+            self._watch_limit(self._memory_limit)
         if not self._running or available_memory() > _RESERVE * physical_memory():
             return
         worker = max(self._running, key=lambda worker: worker.memory())
@@ -271,6 +374,13 @@ class _Run:
         if not self._retry_alone(running.job):
             reason = f"needs more than {gib(taken)}; {gib(self._free_at_start)} were free"
             self._finish(running.job, Answer(CellResult(running.job.cell.key, MEMORY, reason), None))
+
+    def _watch_limit(self, limit: float) -> None:
+        for worker, running in list(self._running.items()):
+            if (taken := worker.memory()) > limit:
+                self._end(worker)
+                reason = f"stopped at {gib(taken)}, above its memory limit of {gib(limit)}"
+                self._finish(running.job, Answer(CellResult(running.job.cell.key, MEMORY, reason), None))
 
     def _end(self, worker: WorkerProcess) -> None:
         del self._running[worker]

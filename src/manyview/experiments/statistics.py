@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
-from math import floor, log2
+from math import ceil, floor, log2
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,21 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = ALPHA) -
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
 
+def datasets_needed(n_methods: int) -> int:
+    """Return the number of datasets from which a difference of mean ranks can be significant at all.
+
+    The largest difference is that of a method that is always first to one that is always last, ``n_methods - 1``.
+
+    Examples
+    --------
+    >>> from manyview.experiments.statistics import datasets_needed
+    >>> [datasets_needed(n) for n in (2, 3, 5, 15)]
+    [4, 3, 3, 3]
+    """
+    at_one = critical_difference(n_methods, 1)
+    return ceil((at_one / (n_methods - 1)) ** 2 + 1e-9)
+
+
 def alike(mean_ranks: Mapping[str, float], difference: float) -> list[list[str]]:
     """Return the largest groups of methods, adjacent by rank, whose mean ranks differ by less than ``difference``.
 
@@ -181,7 +196,7 @@ def order_audit(parts: Sequence[Part], outcomes: Outcomes) -> list[dict[str, Any
     flagged if one of its p-values is below 0.05 after Holm's correction over all rows and datasets.
     """
     lines: dict[str, dict[str, Any]] = {}
-    for part, dataset, row in _rows_of_all_views(parts):
+    for part, dataset, row in rows_of_all_views(parts):
         line = lines.setdefault(row.name, {"method": row.estimator, "row": row.name, "datasets": []})
         if any(known["dataset"] == dataset for known in line["datasets"]):
             continue  # also in an earlier table
@@ -197,13 +212,15 @@ def order_audit(parts: Sequence[Part], outcomes: Outcomes) -> list[dict[str, Any
     for line in tested:
         line["p_value"] = min(next(corrected) for _ in line["datasets"])
         line["flagged"] = line["p_value"] < ALPHA
-        line["order_dependent"] = line["method"] in HOMES and get_method(line["method"]).facts.order_dependent
+        known = line["method"] in HOMES  # nothing is said about a user's own method
+        line["order_dependent"] = get_method(line["method"]).facts.order_dependent if known else None
         line["pairs_needed"] = pairs_needed(len(p_values))
         line["too_few_pairs"] = max(found["pairs"] for found in line["datasets"]) < line["pairs_needed"]
     return tested
 
 
-def _rows_of_all_views(parts: Sequence[Part]) -> list[tuple[Part, str, Row]]:
+def rows_of_all_views(parts: Sequence[Part]) -> list[tuple[Part, str, Row]]:
+    """Return the rows of tables that use all views, with their part and dataset."""
     return [
         (part, dataset.name, row)
         for part in parts
@@ -252,7 +269,7 @@ def ranking_of(tables: Sequence[Mapping[str, Any]], generated: Collection[str]) 
 
     Scores that are equal in a table share their ranks. A method that ran out of memory or time, or failed, comes last
     on that dataset. Ranks need a result of every method on every dataset, so the datasets are chosen that leave the
-    most results in the comparison.
+    most results in the comparison. There are no ranks over fewer than two datasets.
     """
     asked: dict[str, dict[str, Any]] = {}
     left_out: dict[str, str] = {}
@@ -275,22 +292,24 @@ def ranking_of(tables: Sequence[Mapping[str, Any]], generated: Collection[str]) 
 
     datasets, methods = _largest_complete(usable)
     for dataset in usable:
-        if dataset not in datasets:
+        if datasets and dataset not in datasets:
             missing = [name for name in methods if name not in usable[dataset]]
             left_out[dataset] = f"no result yet, or never asked for: {', '.join(missing)}"
     for name in dict.fromkeys(name for results in asked.values() for name in results):
-        if name not in methods:
+        if datasets and name not in methods:
             missing = [dataset for dataset in datasets if name not in usable[dataset]]
             where = ", ".join(missing) or "any dataset that is compared"
             left_out[name] = f"no result yet, or never asked for, on {where}"
+    if not datasets:
+        left_out |= dict.fromkeys(usable, "ranks need the same methods on two datasets or more that are not generated")
     chosen = {name: {dataset: usable[dataset][name] for dataset in datasets} for name in methods}
     return {"score": _RANKED_BY, "protocol": SHUFFLED, "datasets": datasets, **_ranks(chosen), "left_out": left_out}
 
 
 def _largest_complete(usable: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[str]]:
-    """Return the datasets and methods with a result of each on each: as many results as possible, then datasets."""
+    """Return two datasets or more and the methods with a result on each: as many results as possible, then datasets."""
     best: tuple[list[str], list[str]] = [], []
-    for size in range(1, len(usable) + 1):
+    for size in range(2, len(usable) + 1):
         for datasets in combinations(usable, size):
             methods = [name for name in usable[datasets[0]] if all(name in usable[other] for other in datasets)]
             if methods and len(methods) * size >= len(best[0]) * len(best[1]):
@@ -304,6 +323,7 @@ def _ranks(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "methods": [],
         "friedman_p": None,
         "critical_difference": None,
+        "datasets_needed": None,
         "alpha": ALPHA,
         "groups": [],
         "failures": {
@@ -326,5 +346,6 @@ def _ranks(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "methods": sorted(methods, key=lambda method: method["mean_rank"]),
         "friedman_p": friedman(ranked),
         "critical_difference": difference,
+        "datasets_needed": datasets_needed(len(ranked)),
         "groups": alike(mean_ranks, difference),
     }

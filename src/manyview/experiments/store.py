@@ -256,6 +256,19 @@ class Store:
             found |= {key: replace(found[key], pictures=own) for key, own in pictures.items()}
         return found
 
+    def cells(self) -> list[tuple[Cell, CellResult]]:
+        """Return all cells with their results, in the order in which they ended; pictures are left out."""
+        with self._reading():
+            rows = self._connection.execute(
+                "SELECT cell, key, status, reason, labels, seconds, peak_bytes, run FROM cells ORDER BY rowid"
+            )
+            found = []
+            for cell, key, status, reason, labels, seconds, peak_bytes, run in rows:
+                unpacked = None if labels is None else _unpack(labels)
+                result = CellResult(key, status, reason, unpacked, seconds, peak_bytes, run=run)
+                found.append((Cell(**json.loads(cell)), result))
+            return found
+
     def datasets(self) -> dict[str, DatasetFacts]:
         """Return the facts of all datasets with results, by name."""
         with self._reading():

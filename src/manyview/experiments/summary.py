@@ -28,8 +28,10 @@ from manyview.experiments._model import (
     Spec,
 )
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation
+from manyview.experiments.differences import differences
 from manyview.experiments.statistics import order_audit, ranking_of
 from manyview.experiments.wording import COLUMNS, PUBLISHED, shown_mean
+from manyview.metrics import SCORES
 
 _IMAGE_DIGITS = 4  # decimals of the values of a picture: colours show fewer
 
@@ -58,9 +60,9 @@ def summarise(
     -------
     dict
         ``spec``, ``cells`` (how many ended how), ``runs``, ``datasets``, ``parts`` (tables, curves, growth,
-        pictures), ``order_audit`` (file order against shuffled rows), ``ranking`` and ``scatter`` (time, memory and
-        accuracy), both of shuffled rows. Scores are means and deviations over runs, computed from the labels;
-        NMI is divided by the larger entropy.
+        pictures), ``order_audit`` (file order against shuffled rows), ``differences`` (of one method to the others,
+        with intervals), ``ranking`` and ``scatter`` (time, memory and accuracy), all three of shuffled rows. Scores
+        are means and deviations over runs, computed from the labels; NMI is divided by the larger entropy.
 
     Examples
     --------
@@ -74,6 +76,7 @@ def summarise(
     parts = [_part(part, outcomes) for part in spec.parts]
     tables = [table for part in parts for table in part.get("tables", ())]
     shown = _datasets(spec, cells, outcomes, datasets)
+    generated = {dataset["name"] for dataset in shown if dataset["generated"]}
     did = {result.run for result in map(outcomes.__getitem__, cells) if result is not None}
     return plain(
         {
@@ -83,7 +86,8 @@ def summarise(
             "datasets": shown,
             "parts": parts,
             "order_audit": order_audit(spec.parts, outcomes),
-            "ranking": ranking_of(tables, {dataset["name"] for dataset in shown if dataset["generated"]}),
+            "differences": differences(spec.parts, outcomes, generated),
+            "ranking": ranking_of(tables, generated),
             "scatter": _scatter(tables),
         }
     )
@@ -177,7 +181,7 @@ def _table(part: Part, dataset: Dataset, outcomes: Outcomes) -> dict[str, Any]:
         "dataset": dataset.name,
         "stand_in_for": dataset.stand_in_for,
         "rows": rows,
-        "best": {column: _best(rows, column, part.scores) for column in COLUMNS},
+        "best": {column: _best(rows, column, SCORES) for column in COLUMNS},
     }
 
 
@@ -190,6 +194,7 @@ def _row(part: Part, dataset: Dataset, row: Row, outcomes: Outcomes) -> dict[str
     return {
         "name": row.name,
         "estimator": row.estimator,
+        "code": row.code,
         "note": row.note,
         "view": row.view,
         "parameters": {**row.parameters, **row.per_dataset.get(dataset.name, {})},
@@ -219,7 +224,8 @@ def _best(rows: list[dict[str, Any]], column: str, scores: tuple[str, ...]) -> d
     for score in scores:
         means = {row["name"]: shown_mean(row[column], score) for row in rows}
         known = {name: mean for name, mean in means.items() if mean is not None}
-        best[score] = [name for name, mean in known.items() if mean == max(known.values())]
+        if known:
+            best[score] = [name for name, mean in known.items() if mean == max(known.values())]
     return best
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from manyview.experiments._model import ABSENT, DONE, FAILED, FILE_ORDER, MEMORY, PROTOCOLS, SHUFFLED, TIME
 from manyview.experiments._outcomes import WAITING
+from manyview.metrics import SCORES
 
 PUBLISHED = "published"
 COLUMNS = (PUBLISHED, *PROTOCOLS)
@@ -18,16 +20,62 @@ COLUMN_NAMES = {PUBLISHED: "published", FILE_ORDER: "file order", SHUFFLED: "shu
 STATUS_NAMES = {MEMORY: "OM", TIME: "time limit", FAILED: "error", ABSENT: "no data", WAITING: "not run yet"}
 """What tables show where there is no score."""
 
-USUAL_RUNS = 20
-"""The paper's number of runs, which tables do not repeat."""
-
 DIGITS = 3
 """Decimals of scores in tables; scores that are equal there count as equal."""
 
 
-def columns_of(table: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a table in which anything was published or asked for."""
-    return [column for column in COLUMNS if any(row[column] is not None for row in table["rows"])]
+def columns_of(table: Mapping[str, Any], chosen: Sequence[str] = ()) -> list[str]:
+    """Return the columns of a table in which anything was published or asked for; only the chosen ones, if any are."""
+    return [
+        column
+        for column in COLUMNS
+        if (not chosen or column in chosen) and any(row[column] is not None for row in table["rows"])
+    ]
+
+
+def check_choice(scores: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
+    """Raise a ValueError for a score or a column that does not exist."""
+    for name, chosen, known in (("scores", scores, SCORES), ("columns", columns, COLUMNS)):
+        for one in chosen:
+            if one not in known:
+                raise ValueError(f"{name}: expected some of {', '.join(known)}, got {one!r}.")
+
+
+def has_published(parts: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether any table has published values beside the measured ones."""
+    return any(PUBLISHED in columns_of(table) for part in parts for table in part.get("tables", ()))
+
+
+def measured(part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the results of a part that were measured: cells of tables, and points of curves."""
+    for table in part.get("tables", ()):
+        for row in table["rows"]:
+            yield from (row[column] for column in PROTOCOLS if row[column] is not None)
+    for curve in part.get("curves", ()):
+        yield from curve["points"]
+
+
+def usual_runs(results: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return the most frequent number of runs, which tables do not repeat; None if nothing is done.
+
+    Examples
+    --------
+    >>> from manyview.experiments.wording import usual_runs
+    >>> usual_runs([{"runs": 3}, {"runs": 3}, {"runs": 1}, {"status": "waiting"}])
+    3
+    """
+    counts = Counter(result["runs"] for result in results if result.get("runs"))
+    return max(counts, key=lambda runs: (counts[runs], runs), default=None)
+
+
+def values_sentence(results: Sequence[Mapping[str, Any]]) -> str:
+    """Say over how many runs the values of a table are: "Mean ± deviation over 3 runs."."""
+    usual = usual_runs(results)
+    if usual is None:
+        return "Nothing has run yet."
+    others = any(result.get("runs") not in (None, usual) for result in results)
+    what = "Values of a single run" if usual == 1 else f"Mean ± deviation over {usual} runs"
+    return f"{what}{'; another number of runs is in brackets' if others else ''}."
 
 
 def title_of(table: Mapping[str, Any]) -> str:
@@ -75,16 +123,46 @@ def mean_and_deviation_text(result: Mapping[str, Any] | None, score: str, plus_m
     return number(mean) if std is None or result["runs"] == 1 else f"{number(mean)}{plus_minus}{number(std)}"
 
 
-def runs_text(result: Mapping[str, Any]) -> str:
+def runs_text(result: Mapping[str, Any], usual: int | None) -> str:
     """Return the number of runs in brackets, if it is known and not the usual one."""
-    return f" ({result['runs']})" if result["runs"] not in (None, USUAL_RUNS) else ""
+    return f" ({result['runs']})" if result["runs"] not in (None, usual) else ""
+
+
+def difference_text(found: Mapping[str, Any] | None) -> str:
+    """Format a difference with its interval, such as "+0.012 (−0.004 to +0.028)"; a dash for None.
+
+    Examples
+    --------
+    >>> from manyview.experiments.wording import difference_text
+    >>> difference_text({"mean": 0.0123, "low": -0.004, "high": 0.0286})
+    '+0.012 (−0.004 to +0.029)'
+    """
+    if found is None:
+        return "–"
+    text = _signed(found["mean"])
+    return text if found["low"] is None else f"{text} ({_signed(found['low'])} to {_signed(found['high'])})"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.{DIGITS}f}".replace("-", "−")
+
+
+def too_few_datasets(ranking: Mapping[str, Any]) -> str | None:
+    """Say that no difference of mean ranks can be significant, if there are too few datasets for that."""
+    needed, datasets = ranking.get("datasets_needed"), len(ranking["datasets"])
+    if needed is None or datasets >= needed:
+        return None
+    return (
+        f"With {datasets} datasets, no difference between {len(ranking['methods'])} methods can be significant by this "
+        f"test; {needed} are needed."
+    )
 
 
 def verdict(line: Mapping[str, Any]) -> str:
     """Return the verdict of the order audit about a method."""
     if line["flagged"]:
-        as_described = "as its description says" if line["order_dependent"] else "which its description denies"
-        return f"depends on the order of the rows, {as_described}"
+        described = {True: ", as its description says", False: ", which its description denies", None: ""}
+        return f"depends on the order of the rows{described[line['order_dependent']]}"
     if line["too_few_pairs"]:
         return f"too few pairs of runs to say: {line['pairs_needed']} are needed"
     denied = ", though its description says that it depends on the order" if line["order_dependent"] else ""

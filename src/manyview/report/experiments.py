@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manyview.experiments.wording import COLUMN_NAMES, STATUS_NAMES, columns_of, verdict
+from manyview.experiments.wording import (
+    COLUMN_NAMES,
+    PUBLISHED,
+    STATUS_NAMES,
+    columns_of,
+    difference_text,
+    too_few_datasets,
+    verdict,
+)
 from manyview.report import experiment_figures as figures
 from manyview.report._figure import Figure, picture_address
 from manyview.report._page import render_page
@@ -46,6 +54,8 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
     """
     generated = {dataset["name"] for dataset in summary["datasets"] if dataset["generated"]}
     parts = [_prepared(part, generated) for part in summary["parts"]]
+    tables = [table for part in parts if part["kind"] == "table" for table in part["shown"]]
+    has_paper = any(PUBLISHED in table["columns"] for table in tables)
     ranking: dict[str, Any] = {"methods": [], "left_out": {}, "failures": {}} | dict(summary["ranking"] or {})
     return render_page(
         "experiments.html",
@@ -58,10 +68,13 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
         audit=sorted(map(_audit_line, summary["order_audit"]), key=lambda line: not line["flagged"]),
         ranking=ranking,
         left_out=_by_reason(ranking["left_out"]),
+        few_datasets=too_few_datasets(ranking) if ranking["methods"] else None,
+        differences=_differences(summary.get("differences")),
         ranks=figures.ranks(ranking) if ranking["methods"] else None,
         costs=_costs(summary["scatter"]),
         not_run=_not_run(summary["parts"]),
-        orders=COLUMN_NAMES,
+        orders={order: name for order, name in COLUMN_NAMES.items() if has_paper or order != PUBLISHED},
+        has_paper=has_paper,
         short=STATUS_NAMES,
         ends=_ENDS,
         store=store,
@@ -80,7 +93,7 @@ def _tables(part: Mapping[str, Any], generated: set[str]) -> list[dict[str, Any]
 def _table(table: Mapping[str, Any], scores: Sequence[str], generated: bool) -> dict[str, Any]:
     """Prepare the table of one dataset: its columns, and for each score the lines with their marks."""
     comparable = not (generated or table["stand_in_for"])
-    columns = [column for column in columns_of(table) if column != "published" or comparable]
+    columns = [column for column in columns_of(table) if column != PUBLISHED or comparable]
     return {
         **table,
         "generated": generated,
@@ -186,6 +199,19 @@ def _audit_line(line: Mapping[str, Any]) -> dict[str, Any]:
     """Add to a line of the order audit its verdict and the dataset where shuffling changes most."""
     most = max(line["datasets"], key=lambda dataset: abs(dataset["difference"]), default=None)
     return {**line, "verdict": verdict(line), "most": most}
+
+
+def _differences(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Arrange the differences of one method to the others by dataset; None if there are none."""
+    if not found or not found["lines"]:
+        return None
+    datasets = list(dict.fromkeys(one["dataset"] for line in found["lines"] for one in line["datasets"]))
+    lines = []
+    for line in found["lines"]:
+        on = {one["dataset"]: one for one in line["datasets"]}
+        cells = [difference_text(on.get(dataset)) for dataset in datasets]
+        lines.append({"row": line["row"], "cells": cells, "overall": difference_text(line["overall"])})
+    return {**found, "datasets": datasets, "lines": lines, "overall": any(line["overall"] for line in found["lines"])}
 
 
 def _is_unsure(line: Mapping[str, Any]) -> bool:
