@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from manyview import check_views
 from manyview.audit import audit_order
+from manyview.cluster import ETLMSC, LMVSC, SMSC, TBGL
 from manyview.datasets import make_multiview
 from manyview.exceptions import SpecError, ViewsError
 from manyview.experiments import Store, load_spec, run
@@ -503,12 +504,16 @@ def test_a_comparison_calls_methods_by_their_class_unless_two_have_the_same(fold
 
 
 def test_the_audit_of_order_flags_a_method_that_starts_from_the_first_rows(folder):
-    views = make_multiview(60, 3, noise=0.5, random_state=0)
+    views = make_multiview(120, 3, noise=0.5, random_state=0)
     views = views.take(np.argsort(views.labels, kind="stable"))
     found = audit_order(estimator(find("methods:first_rows"), 3, 0), views, n_shuffles=3)
     assert (found.estimator, found.passed) == ("first_rows", False)
     for name in ("by_first_column", "Predicts"):
         assert audit_order(estimator(find(f"methods:{name}"), 3, 0), views, n_shuffles=2).passed
+    found = {
+        method: audit_order(method(3, random_state=0), views, n_shuffles=2) for method in (TBGL, ETLMSC, SMSC, LMVSC)
+    }
+    assert [method for method, audit in found.items() if not audit.passed] == [TBGL, ETLMSC]
 
 
 def test_an_error_of_the_method_is_one_line(folder):
