@@ -126,7 +126,8 @@ def _local_cluster(n_workers=2, **options):
     distributed = pytest.importorskip("distributed", reason=_NO_DASK)
     given = {"threads_per_worker": 1, "processes": True, "host": "127.0.0.1", "protocol": "tcp"}
     web = {"dashboard_address": _WEB, "worker_dashboard_address": _WEB}  # with None, at all addresses of the machine
-    cluster = distributed.LocalCluster(n_workers=n_workers, silence_logs=logging.CRITICAL, **given | web | options)
+    options = {"silence_logs": logging.CRITICAL} | options
+    cluster = distributed.LocalCluster(n_workers=n_workers, **given | web | options)
     client = distributed.Client(cluster, set_as_default=False)
     try:
         yield client

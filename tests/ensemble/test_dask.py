@@ -93,7 +93,7 @@ def fit(views, **parameters):
 
 def in_chunks(arrays, rows=CHUNKS):
     """Dask arrays of these; a number of columns that splits the views, too."""
-    return [da.from_array(array, chunks=(n, 4)) for array, n in zip(arrays, rows, strict=True)]
+    return [da.from_array(array, chunks=(n, 4)) for array, n in zip(arrays, rows, strict=True)]  # n: rows, or of each
 
 
 def plain(value):
@@ -205,6 +205,37 @@ def test_results_stay_with_the_workers(on_workers, remote):
     assert len(parts) == 3
     assert all(on_workers.who_has(parts).values())
     assert isinstance(model.view_weights_, np.ndarray)
+
+
+@pytest.mark.parametrize("rows", [(300, 70, 300), (37, 300, 41), ((200, 10, 90), 300, 300)])
+@pytest.mark.parametrize("where", ["workers", "threads"])
+def test_all_results_have_the_chunks_of_the_first_view(request, views, local, rows, where):
+    if where == "workers":
+        request.getfixturevalue("on_workers")
+    given = in_chunks(views.arrays, rows)
+    model = fit(given)
+    names = [name for name in OF_SAMPLES if where == "workers" or name != "consensus_graph_"]
+    for name in names:
+        assert getattr(model, name).chunks[0] == given[0].chunks[0], name
+    for found in (model.predict(given), model.predict_confidence(given), model.transform(given)):
+        assert found.chunks[0] == given[0].chunks[0]
+    assert_same_bits(model, local(120))
+
+
+def test_the_scheduler_has_nothing_to_warn_of(local_cluster, views, tmp_path, caplog):
+    for name, array in zip("ab", views.arrays[:2], strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+        pd.DataFrame(array).add_prefix("c").to_parquet(tmp_path / f"{name}.parquet")
+    with local_cluster(2, processes=False, silence_logs=False) as client, client.as_current():
+        opened = open_views({name: tmp_path / f"{name}.parquet" for name in "ab"}, block_rows=110)
+        lazy = [array * 2 for array in in_chunks(views.arrays)]
+        for given in (opened, Views(lazy), Views([array.persist() for array in lazy])):
+            models = [fit(given, random_state=seed) for seed in (0, 1)]
+            for model in models:
+                assert (model.predict(given) == model.labels_).all().compute()
+            given.arrays[0].mean().compute()
+            (given.arrays[1] + 1).sum(axis=0).compute()
+    assert not [record for record in caplog.records if "run_spec" in record.getMessage()]
 
 
 def test_a_fit_leaves_nothing_but_its_results_with_the_workers(on_workers, views):

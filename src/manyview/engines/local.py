@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
 from functools import reduce
+from itertools import accumulate, pairwise
 from operator import add
 from types import TracebackType
 from typing import Any, TypeVar
@@ -77,8 +78,8 @@ class LocalRows:
         that can be sliced. Blocks are sliced when they are needed.
     n_threads : int, optional
         Default: all cores this process may use.
-    block_rows : int
-        Rows per block.
+    block_rows : int or sequence of int
+        Rows per block, or of each block.
 
     Attributes
     ----------
@@ -88,14 +89,15 @@ class LocalRows:
 
     on_rows: Callable[[int], None] | None = None
 
-    def __init__(self, columns: Mapping[str, Any], n_threads: int | None = None, block_rows: int = BLOCK_ROWS) -> None:
+    def __init__(
+        self, columns: Mapping[str, Any], n_threads: int | None = None, block_rows: int | Sequence[int] = BLOCK_ROWS
+    ) -> None:
         self.n_threads = joblib.cpu_count() if n_threads is None else n_threads
         first = next(iter(columns.values()))
         self.n_rows = len(first) if isinstance(first, range) else int(first.shape[0])
         self._columns = columns
-        self._slices = [
-            slice(start, min(start + block_rows, self.n_rows)) for start in range(0, self.n_rows, block_rows)
-        ]
+        edges: Sequence[int] = range(0, self.n_rows, block_rows) if isinstance(block_rows, int) else _starts(block_rows)
+        self._slices = [slice(start, stop) for start, stop in pairwise([*edges, self.n_rows])]
         self._kept: list[dict[str, Any]] = [{} for _ in self._slices]
         self._task = threading.local()
 
@@ -159,6 +161,27 @@ class LocalRows:
                 if i + 2 * self.n_threads in indices:
                     ahead.append(submit(i + 2 * self.n_threads))
 
-    def _block(self, i: int) -> dict[str, Any]:
-        rows = self._slices[i]
-        return {name: values[rows] for name, values in self._columns.items()} | self._kept[i]
+    def _block(self, i: int) -> Mapping[str, Any]:
+        return _Block(self._columns, self._slices[i], self._kept[i])
+
+
+class _Block(Mapping[str, Any]):
+    """Some rows of columns that are sliced when they are asked for, since that may read files, and what was kept."""
+
+    def __init__(self, columns: Mapping[str, Any], rows: slice, kept: Mapping[str, Any]) -> None:
+        self._columns, self._rows, self._found = columns, rows, dict(kept)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            self._found[name] = self._columns[name][self._rows]
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._columns, **self._found})
+
+    def __len__(self) -> int:
+        return len({**self._columns, **self._found})
+
+
+def _starts(sizes: Sequence[int]) -> list[int]:
+    return [0, *accumulate(size for size in sizes[:-1])]

@@ -48,14 +48,20 @@ class Column:
 
 # The samples as they are given, and what is computed from them before learning.
 VIEWS = Column("views", "Views", "(n,)", ("samples", "dask", "predict", "rare"), ("samples", "predict", "rare"))
-ROWS = Column("rows", "range", "(n,)", ("samples", "dask", "predict", "fit"), ("samples", "predict", "fit", "graph"))
+ROWS = Column(
+    "rows",
+    "range",
+    "(n,)",
+    ("samples", "dask", "predict", "fit", "rare"),
+    ("samples", "predict", "fit", "graph", "rare"),
+)
 HASHES = Column("hashes", "uint64", "(n, views)", ("samples",), ("samples",))
 PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("samples",), ("samples",))
 
 # Neighbour lists, one per view and then those of views side by side: the nearest anchors of each row, -1 where the
 # views are missing, and squared distances.
-NEAREST = Column("nearest anchors in list {}", "int32", "(n, L)", ("anchors", "fit"), ("members", "anchors"))
-DISTANCE = Column("distances in list {}", "float32", "(n, L)", ("anchors", "fit"), ("members", "anchors"))
+NEAREST = Column("nearest anchors in list {}", "int32", "(n, L)", ("anchors", "fit"), ("members", "anchors", "rare"))
+DISTANCE = Column("distances in list {}", "float32", "(n, L)", ("anchors", "fit"), ("members", "anchors", "rare"))
 
 # One member of the ensemble: its embedding is dropped once its labels are kept.
 MEMBER_EMBEDDING = Column("embedding of {} member {}", "float64", "(n, K')", ("members",), ("members",))

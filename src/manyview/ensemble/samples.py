@@ -67,13 +67,20 @@ def open_rows(views: Views, engine: str, n_jobs: int | None) -> Rows:
 
 
 class _Sliced:
-    """Views as a column of rows: its slices are the views of these samples."""
+    """Views as a column of rows: its slices are the views of these samples, Dask arrays loaded."""
 
     def __init__(self, views: Views) -> None:
         self.views, self.shape = views, (views.n_samples,)
+        # Blocks are loaded in parallel, each by its own thread; but what a cluster has can only be asked from there.
+        self._how = {} if current_client() is not None else {"scheduler": "synchronous"}
 
     def __getitem__(self, rows: slice) -> Views:
-        return self.views.take(rows)
+        some = self.views.take(rows)
+        lazy = [array for array in some.arrays if is_lazy(array)]
+        if not lazy:
+            return some
+        loaded = iter(require("dask", extra="dask", purpose="Dask arrays").compute(*lazy, **self._how))
+        return replace(some, arrays=tuple(next(loaded) if is_lazy(array) else array for array in some.arrays))
 
 
 def local_rows(views: Views, n_jobs: int | None) -> LocalRows:
@@ -82,7 +89,8 @@ def local_rows(views: Views, n_jobs: int | None) -> LocalRows:
     # Other sparse formats cannot be sliced: every block would convert the whole table to CSR again.
     views = replace(views, arrays=tuple(array.tocsr() if sp.issparse(array) else array for array in views.arrays))
     columns = {VIEWS.name: _Sliced(views), ROWS.name: range(views.n_samples)}
-    return LocalRows(columns, n_threads, _block_rows(views.n_samples, n_threads))
+    # A chunk can only be read as a whole, so it is a block.
+    return LocalRows(columns, n_threads, chunks_of(views) or _block_rows(views.n_samples, n_threads))
 
 
 def _block_rows(n_samples: int, n_threads: int) -> int:

@@ -27,6 +27,7 @@ Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _BLOCK_BYTES = 2**25
 _ROW_STEP = 8192
 _MOST_BLOCKS = 2**20
+_LARGER_PIECES = 8  # pieces that can only be read as a whole are blocks if they are up to so many times as large
 _ID_ROWS = 2**20  # rows whose ids are compared at a time
 _KNOWN = ".npy, .parquet or a zarr folder"
 
@@ -58,7 +59,8 @@ def open_views(
         (one class per line), as in :func:`manyview.read_views`.
     block_rows : int, optional
         Number of rows of a block of the Dask arrays, the same in all views, wherever their shards end. By default a
-        multiple of 8192, at least that, such that a block of all views together has about 32 MB.
+        multiple of 8192, at least that, such that a block of all views together has about 32 MB; or, if row groups of
+        parquet or chunks of zarr are up to eight times as large, the largest of these.
     skip_columns : sequence of str, optional
         Columns of parquet files that are no features. By default all columns but the ids are features, and one that by
         its name holds ids or classes is an error.
@@ -262,20 +264,24 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
     """Return all views as Dask arrays with the same blocks of rows."""
     dask_array = require("dask.array", extra="dask", purpose="Opening views as Dask arrays")
     tokenize = require("dask.base", extra="dask", purpose="Opening views as Dask arrays").tokenize
+    n_samples = sum(shard.shape[0] for shard in views[0])
+    pieces_of = [[n_rows for shard in shards for n_rows in shard.pieces if n_rows] for shards in views]
+    edges: list[int] | None = None
     if block_rows is None:
         row_bytes = sum(shards[0].shape[1] * _dtype(shards).itemsize for shards in views)
         block_rows = max(_ROW_STEP, _BLOCK_BYTES // row_bytes // _ROW_STEP * _ROW_STEP)
-    n_samples = sum(shard.shape[0] for shard in views[0])
+        largest = max(pieces_of, key=lambda pieces: max(pieces, default=0))
+        if block_rows < max(largest, default=0) <= _LARGER_PIECES * block_rows:
+            edges, block_rows = np.cumsum([0, *largest]).tolist(), max(largest)  # no piece is read twice
     if n_samples > block_rows * _MOST_BLOCKS:
         raise FileFormatError(
             f"{views[0][0].path}: announces {n_samples:,} rows, which are more than {_MOST_BLOCKS:,} blocks of "
             f"{block_rows:,}. If the file is right, pass a larger block_rows=."
         )
-    edges = [*range(0, n_samples, block_rows), n_samples]
+    edges = edges or [*range(0, n_samples, block_rows), n_samples]
     arrays = []
-    for shards in views:
-        pieces = [n_rows for shard in shards for n_rows in shard.pieces if n_rows]
-        # Pieces that can only be read as a whole are read once, and then split.
+    for shards, pieces in zip(views, pieces_of, strict=True):
+        # Larger pieces that can only be read as a whole are read once, and then split.
         own_edges = np.cumsum([0, *pieces]).tolist() if max(pieces, default=0) > block_rows else edges
         blocks = _blocks(shards, own_edges, (*skip_columns, *{shard.id_column for shard in shards if shard.id_column}))
         name = "open_views-" + tokenize(blocks, [shard.path.stat().st_mtime_ns for shard in shards])
