@@ -312,6 +312,12 @@ def test_a_paper_is_spoken_of_only_where_there_is_one(own, everything):
     assert "printed in the paper" in render(everything)
 
 
+def test_negative_scores_have_a_minus(own):
+    summary = own.summary()
+    summary["parts"][0]["tables"][0]["rows"][1]["shuffled"]["scores"]["ari"] = {"mean": -0.125, "std": 0.01}
+    assert r"& $-$0.125 $\pm$ 0.010 \\" in to_latex(summary, ["ari"])
+
+
 def test_wide_tables_are_put_below_each_other(own):
     summary = own.summary()
     text = to_latex(summary, SCORES)

@@ -142,6 +142,8 @@ def find_method(name: str, hint: str = "--method") -> Method:
         raise typer.BadParameter(f"{name!r} is called {former[_plain(name)]} now.", param_hint=hint)
     close = get_close_matches(_plain(name), plain, n=3, cutoff=0.75)
     meant = f" Did you mean {' or '.join(plain[one] for one in close)}?" if close else ""
+    if "." in name:  # mine.Mine, or mine.py
+        meant = " A method of your own is written as module:Name or file.py:Name, such as mine:Mine."
     raise typer.BadParameter(f"there is no method {name!r}.{meant} There are {', '.join(methods)}.", param_hint=hint)
 
 

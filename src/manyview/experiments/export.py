@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -296,10 +297,10 @@ def _block(table: Mapping[str, Any], scores: list[str], columns: list[str], usua
 
 def _cell(row: Mapping[str, Any], best: Mapping[str, Any], column: str, score: str, usual: int | None) -> str:
     result = row[column]
-    text = _latex(_visible(result, score, usual))
+    text = _numbers(_visible(result, score, usual))
     if mean_and_deviation_text(result, score) is None or row["name"] not in best[column].get(score, ()):
         return text
-    mean = _latex(mean_and_deviation_text(result, score) or "")
+    mean = _numbers(mean_and_deviation_text(result, score) or "")
     return f"\\textbf{{{mean}}}" + runs_text(result, usual)
 
 
@@ -310,6 +311,11 @@ def _caption(
     source = f" ({part['source']})" if part["source"] else ""
     values = f"{values_sentence(results)} The best of each column is bold."
     return f"{title_of(table)}: {names}. {part['title'].removesuffix('.')}{source}. {values}"
+
+
+def _numbers(text: str) -> str:
+    """Escape a value; ARI may be negative, and a hyphen is no minus."""
+    return re.sub(r"^-(?=\d)", "$-$", _latex(text))
 
 
 def _label(text: str) -> str:
