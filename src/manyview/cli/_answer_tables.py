@@ -247,8 +247,9 @@ def _first_capital(text: str) -> str:
 
 
 def reading_lines(data: Json) -> list[Text]:
-    """Return how the rows of several files were matched, and which files were transposed."""
-    return [words(text) for text in Reading(data["matched_by"], tuple(data["transposed"])).sentences]
+    """Return how the files were read: how rows were matched, what was transposed, skipped, left out or filled in."""
+    reading = Reading(data["matched_by"], tuple(data["transposed"]), tuple(data["notes"]))
+    return [words(text) for text in reading.sentences]
 
 
 def candidate_pieces(suggestion: Json | None) -> list[RenderableType]:

@@ -210,6 +210,8 @@ def describe_data(
         "has_ids": views.sample_ids is not None,
         "matched_by": None if views.reading is None else views.reading.matched_by,
         "transposed": [] if views.reading is None else list(views.reading.transposed),
+        "notes": [] if views.reading is None else list(views.reading.notes),
+        "filled": {} if views.reading is None else dict(views.reading.filled),
         "n_classes": None if known is None else len(np.unique(known)),
         "n_labelled": None if known is None else len(known),
         "sorted_by_class": None if known is None else in_blocks(known),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,12 @@ class Reading:
         How rows of several files were matched: "id `patient`" or "position". None: there was one file.
     transposed : tuple of str
         The files that had features in rows.
+    notes : tuple of str
+        What else was skipped, left out, changed or filled in.
+    filled : dict of str to int
+        Number of missing cells that were filled in, by view; views without any are left out.
+    sources : tuple of str
+        The file of each view, or one file with all of them.
 
     Examples
     --------
@@ -34,13 +40,20 @@ class Reading:
 
     matched_by: str | None = None
     transposed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    filled: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The facts as sentences."""
         turned = f"features were in rows: transposed {', '.join(self.transposed)}" if self.transposed else ""
         matched = "" if self.matched_by is None else f"matched by {self.matched_by}"
-        return tuple(text for text in (turned, matched) if text)
+        return tuple(text for text in (turned, matched, *self.notes) if text)
+
+    def source(self, view: int) -> str | None:
+        """Return the file of a view."""
+        return None if not self.sources else self.sources[view if len(self.sources) > 1 else 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +125,15 @@ class Views:
         _check_equal_rows(names, arrays)
         object.__setattr__(self, "arrays", arrays)
         object.__setattr__(self, "names", names)
-        for field in ("sample_ids", "labels"):
-            value = getattr(self, field)
+        for name in ("sample_ids", "labels"):
+            value = getattr(self, name)
             if value is not None:
                 value = np.asarray(value)
                 if value.shape != (self.n_samples,):
                     raise ViewsError(
-                        f"{field}: expected one value per sample, shape ({self.n_samples},), got {value.shape}."
+                        f"{name}: expected one value per sample, shape ({self.n_samples},), got {value.shape}."
                     )
-                object.__setattr__(self, field, value)
+                object.__setattr__(self, name, value)
         object.__setattr__(self, "present", self._check_present())
         object.__setattr__(self, "feature_names", self._check_feature_names())
         if self.metadata is not None and len(self.metadata) != self.n_samples:
@@ -152,13 +165,18 @@ class Views:
         return names
 
     @classmethod
-    def from_frames(cls, frames: Mapping[str, Any]) -> Views:
+    def from_frames(cls, frames: Mapping[str, Any], *, labels: Any = None, metadata: Any = None) -> Views:
         """Join data frames, one per view, on their indexes; a sample may be missing from some.
 
         Parameters
         ----------
         frames : mapping of str to data frame
             With the ids of the samples as index, and columns of numbers.
+        labels : Series, mapping of id to class, or str, optional
+            Known classes by the ids of the samples, or the name of a column of ``metadata``. Samples without one have
+            the label None; those of other samples are left out.
+        metadata : data frame, optional
+            Further facts about the samples, with their ids as index; likewise.
 
         Returns
         -------
@@ -169,7 +187,7 @@ class Views:
         Raises
         ------
         ViewsError
-            If an id occurs twice in a frame, or a frame has no ids.
+            If an id occurs twice in a frame, a frame has no ids, or labels or metadata are of other samples.
 
         Examples
         --------
@@ -182,12 +200,24 @@ class Views:
         Views(3 samples; mrna: 2, mirna: 1; 33% missing)
         >>> views.present.tolist()
         [[True, False], [True, True], [False, True]]
+        >>> kinds = {"tumour c": "basal", "tumour a": "luminal"}
+        >>> Views.from_frames({"mrna": mrna, "mirna": mirna}, labels=kinds).labels
+        array(['luminal', None, 'basal'], dtype=object)
         """
-        from manyview.views.joins import join_frames  # which builds on this module
+        from manyview.views.joins import annotations_of, join_frames  # which build on this module
 
         arrays, sample_ids, present = join_frames(frames)
+        classes, facts = annotations_of(sample_ids, labels, metadata)
         names, features = tuple(str(name) for name in frames), tuple(map(column_names, frames.values()))
-        return cls(arrays, names, sample_ids=sample_ids, present=present, feature_names=features)
+        return cls(
+            arrays,
+            names,
+            sample_ids=sample_ids,
+            labels=classes,
+            present=present,
+            feature_names=features,
+            metadata=facts,
+        )
 
     @property
     def n_samples(self) -> int:
