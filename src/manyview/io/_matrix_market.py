@@ -10,6 +10,7 @@ import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ def read_mtx(path: Path, options: Options) -> Part | list[Part]:
     part = _read_matrix(path, options)
     if beside is None or options.transpose is not None:
         return part
-    barcodes, features = (_read_lines(file, options.max_bytes) for file in beside)
+    n_features, n_cells = part.arrays[0].shape
+    barcodes = _read_lines(beside[0], options.max_bytes, n_cells)
+    features = _read_lines(beside[1], options.max_bytes, n_features)
     columns = [line + line[-1:] * (2 - len(line)) for line in features]
     ids, names = [line[0] for line in columns], [line[1] for line in columns]
     kinds = [line[2] for line in columns] if all(len(line) > 2 for line in columns) else []
@@ -60,9 +63,11 @@ def beside_matrix(path: Path) -> tuple[Path, Path] | None:
     return None if files["barcodes"] is None or features is None else (files["barcodes"], features)
 
 
-def _read_lines(path: Path, max_bytes: int) -> list[list[str]]:
+def _read_lines(path: Path, max_bytes: int, n_expected: int) -> list[list[str]]:
+    """Return the fields of each line, of one line more than expected at most."""
     with reading(path, "a list of barcodes or features"), open_text(path, max_bytes) as text:
-        return [line.rstrip("\r\n").split("\t") for line in text if line.strip()]
+        lines = islice((line for line in _bounded(text, n_expected) if line.strip()), n_expected + 1)
+        return [line.rstrip("\r\n").split("\t") for line in lines]
 
 
 def _read_matrix(path: Path, options: Options) -> Part:

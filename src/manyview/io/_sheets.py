@@ -18,7 +18,8 @@ from manyview.io._numbers import is_missing, read_numbers
 
 _BYTES_PER_CELL = 40  # of a Python object in a list
 _MAX_TITLES = 20  # rows above the table
-_LONGEST_PROLOG = 2**12  # bytes of XML in which a document type would stand
+_DOCTYPE, _CHUNK = b"<!DOCTYPE", 2**16
+_UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # in which a document type would not be seen
 
 
 def load_sheet(path: Path, options: Options) -> tuple[list[str], list[list[Any]], tuple[str, ...]]:
@@ -75,13 +76,23 @@ def _open(file: Path, stream: Any, max_bytes: int) -> Any:
         # zipfile stops at the size in the directory, so that this size is a bound even if it is wrong.
         check_size(file, sum(member.file_size for member in archive.infolist()), max_bytes)
         for member in archive.infolist():
-            with archive.open(member) as part:
-                if b"<!DOCTYPE" in part.read(_LONGEST_PROLOG):
-                    raise FileFormatError(
-                        f"{file}: {member.filename} declares a document type, which Excel never does."
-                    )
+            if _declares_type(archive, member):
+                raise FileFormatError(
+                    f"{file}: {member.filename} declares a document type or is UTF-16, which Excel never writes."
+                )
     stream.seek(0)
     return openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+
+
+def _declares_type(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    """Return whether a part of a workbook has a document type, whose entities could expand to any size."""
+    end = b""
+    with archive.open(member) as part:
+        while chunk := part.read(_CHUNK):
+            if _DOCTYPE in end + chunk or (not end and chunk[:2] in _UTF16):
+                return True
+            end = chunk[-len(_DOCTYPE) :]
+    return False
 
 
 def _choose(file: Path, workbook: Any, name: str | None) -> Any:
