@@ -33,7 +33,7 @@ from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import beside_matrix, read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
 from manyview.io._orientation import orient
-from manyview.io._selection import distinct, select_columns
+from manyview.io._selection import constant_columns, distinct, select_columns
 from manyview.io._sheets import sheet_names
 from manyview.io._table_columns import read_table, read_table_labels, settle
 from manyview.io._table_files import Table, load_table
@@ -314,10 +314,12 @@ def _checked_encoding(encoding: str | None) -> str | None:
 
 
 def _with_distinct_names(part: Part) -> Part:
+    """Make the names of features distinct, and note which do not distinguish samples."""
     if part.feature_names is None:
         return part
     names, note = distinct(part.source, part.feature_names)
-    return replace(part, feature_names=names, notes=(*part.notes, note) if note else part.notes)
+    notes = (note, constant_columns(part.source, names, part.arrays[0]))
+    return replace(part, feature_names=names, notes=(*part.notes, *filter(None, notes)))
 
 
 def _id_names(id_column: object) -> tuple[str, ...] | Literal[False] | None:

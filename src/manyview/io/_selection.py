@@ -162,3 +162,21 @@ def distinct(source: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
         found.append(new)
     n_twice = f"{len(twice):,} name{'s' * (len(twice) > 1)} of a feature occur{'s' * (len(twice) == 1)}"
     return tuple(found), f"{source}: {n_twice} more than once ({listed(twice, 3)}); numbered as {example!r}"
+
+
+def constant_columns(source: str, names: Sequence[str], array: Any) -> str:
+    """Return a note on the columns of a dense view that have the same value in every row.
+
+    Examples
+    --------
+    >>> constant_columns("rna.csv", ["TP53", "MYC"], np.array([[1.0, 2.0], [3.0, 2.0]]))
+    "rna.csv: 1 column has the same value for all samples: 'MYC'"
+    """
+    if not isinstance(array, np.ndarray) or len(array) < 2:
+        return ""
+    at = np.flatnonzero((array[:1] == array[-1:]).ravel())  # first those whose two ends are equal, to look at few
+    constant = [names[column] for column in at.tolist() if (array[:, column] == array[0, column]).all()]
+    if not constant:
+        return ""
+    told = "column has" if len(constant) == 1 else "columns have"
+    return f"{source}: {len(constant):,} {told} the same value for all samples: {listed(constant, 3)}"
