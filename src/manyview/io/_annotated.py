@@ -33,6 +33,7 @@ def read_h5ad(path: Path, options: Options) -> list[Part]:
     h5py = require("h5py", extra="files", purpose="Reading .h5ad")
     with reading(path, "an .h5ad file"), h5py.File(path, "r") as file:
         reader = _Annotated(h5py, file, path, options.max_bytes)
+        reader.check_heaps()
         keys = _keys(options) or ["X"]
         parts = [reader.part(file, key, path.stem if key == "X" else key.rpartition("/")[2]) for key in keys]
         return _labelled([replace(part, metadata=reader.frame(file, "obs")) for part in parts], options)
@@ -43,6 +44,7 @@ def read_h5mu(path: Path, options: Options) -> list[Part]:
     h5py = require("h5py", extra="files", purpose="Reading .h5mu")
     with reading(path, "an .h5mu file"), h5py.File(path, "r") as file:
         reader = _Annotated(h5py, file, path, options.max_bytes)
+        reader.check_heaps()
         if int(file.attrs.get("axis", 0)) == 1:
             raise FileFormatError(f"{path}: its modalities share features (axis=1), not samples, so they are no views.")
         modalities = reader.item(file, "mod")
@@ -68,6 +70,7 @@ def read_10x_h5(path: Path, options: Options) -> list[Part]:
                 "read; save arrays as .npz, or tables as .parquet."
             )
         reader = _Annotated(h5py, file, path, options.max_bytes)
+        reader.check_heaps()
         group = reader.item(file, "matrix")
         shape = tuple(int(side) for side in reader.stored(reader.item(group, "shape")))
         matrix = reader.compressed(group, shape[::-1], by_rows=True)  # stored as features x cells, by columns

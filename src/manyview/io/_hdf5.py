@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
+import struct
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,6 +16,32 @@ import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io._common import DEFLATE_RATIO, check_size, checked_csr
+
+_HEAP = b"GCOL\x01\0\0\0"  # a global heap collection, version 1
+_HEAP_HEADER, _OBJECT_HEADER = struct.Struct("<8sQ"), struct.Struct("<HHIQ")
+_MAX_CHUNK = 2**30  # bytes
+
+
+def _walk_heaps(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield the position of each global heap and the size of its largest object; raise an error on a damaged one.
+
+    HDF5 1.14 walks a heap without end where the free space at its end has the size 0.
+    """
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = content.find(_HEAP)
+        while start >= 0:
+            largest, at = 0, start + _HEAP_HEADER.size
+            end = start + (_HEAP_HEADER.unpack_from(content, start)[1] if at <= len(content) else 0)
+            if not at < end <= len(content):
+                raise FileFormatError(f"{path}: the heap of texts at byte {start:,} is damaged or cut short.")
+            while at + _OBJECT_HEADER.size <= end:
+                index, _, _, size = _OBJECT_HEADER.unpack_from(content, at)
+                step = size if index == 0 else _OBJECT_HEADER.size + (size + 7) // 8 * 8
+                if step < _OBJECT_HEADER.size or at + step > end:
+                    raise FileFormatError(f"{path}: the heap of texts at byte {start:,} is damaged at byte {at:,}.")
+                largest, at = max(largest, size if index else 0), at + step
+            yield start, largest
+            start = content.find(_HEAP, end)
 
 
 class Hdf5File:
@@ -57,10 +88,50 @@ class Hdf5File:
 
     def texts(self, dataset: Any) -> list[str]:
         """Return the texts of a dataset of one dimension."""
+        if not self.is_group(dataset) and self.h5py.check_string_dtype(dataset.dtype) is not None:
+            self._check_lengths(dataset)
         values = self.stored(dataset)
         if values.ndim != 1:
             raise FileFormatError(f"{self.path}: expected a list of names in {dataset.name}, found {values.shape}.")
         return [one.decode() if isinstance(one, bytes) else str(one) for one in values.tolist()]
+
+    def _check_lengths(self, dataset: Any) -> None:
+        """Compare the announced lengths of texts with what is stored: HDF5 allocates them first."""
+        if dataset.dtype.kind != "O" or dataset.is_virtual or dataset.external:
+            return
+        n_bytes, largest = 0, max(self._heaps.values(), default=0)
+        for block in self._descriptors(dataset):
+            lengths = np.frombuffer(block[: len(block) // 16 * 16], dtype="<u4")[::4].astype(np.int64)
+            n_bytes += int(lengths.sum())
+            if lengths.max(initial=0) > largest:
+                raise FileFormatError(f"{self.path}: {dataset.name} announces a text of {lengths.max():,} bytes.")
+        check_size(self.path, n_bytes, self.max_bytes)
+
+    def _descriptors(self, dataset: Any) -> Iterator[bytes]:
+        """Yield the stored descriptors of texts, 16 bytes each: length, address of the heap, index in it."""
+        offset = dataset.id.get_offset()
+        with self.path.open("rb") as stream:
+            if offset is not None:
+                stream.seek(offset)
+                yield stream.read(16 * dataset.size)
+            elif dataset.chunks is not None and dataset.compression in (None, "gzip") and not dataset.shuffle:
+                for number in range(dataset.id.get_num_chunks()):
+                    info = dataset.id.get_chunk_info(number)
+                    stream.seek(info.byte_offset)
+                    block = stream.read(min(info.size, _MAX_CHUNK))
+                    largest = 16 * int(np.prod(dataset.chunks))
+                    yield zlib.decompressobj().decompress(block, largest) if dataset.compression else block
+
+    @cached_property
+    def _heaps(self) -> dict[int, int]:
+        """The size of the largest object in each heap of texts, by its position in the file."""
+        return dict(_walk_heaps(self.path))
+
+    def check_heaps(self) -> None:
+        """Refuse a file with a damaged heap of texts, on which HDF5 does not return; names and attributes are there."""
+        if self.file.id.get_create_plist().get_sizes() != (8, 8):
+            raise FileFormatError(f"{self.path}: has addresses of other sizes than 8 bytes, which are not read.")
+        self._heaps  # noqa: B018  walked for its errors
 
     def compressed(self, group: Any, shape: tuple[int, ...], by_rows: bool) -> sp.csr_array:
         """Return the sparse matrix in ``data``, ``indices`` and ``indptr`` of a group."""

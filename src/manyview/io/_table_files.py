@@ -14,7 +14,6 @@ import numpy as np
 import pandas
 
 from manyview._utils.formats import extension_of, uncompressed
-from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, plain_key, reading
 from manyview.io._layout import Layout, find_layout
@@ -40,7 +39,6 @@ _ID_ENDS = frozenset({"id", "ids", "uid", "uuid", "barcode", "barcodes", "key", 
 
 _NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
 _SAMPLE = 200  # rows
-_STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,79 +310,10 @@ def _has_header(path: Path, first_line: list[str], has_row_names: bool, header: 
     )
 
 
-def _n_characters(table: Any) -> int:
-    """Return the expanded bytes of the texts of a dictionary-encoded table."""
-    compute = require("pyarrow.compute", extra="files", purpose="Reading parquet")
-    n_characters = 0
-    for column in table.columns:
-        for chunk in column.chunks if str(column.type).startswith(_STORED_ONCE) else ():
-            lengths = compute.take(compute.binary_length(chunk.dictionary), chunk.indices)
-            n_characters += compute.sum(lengths).as_py() or 0
-    return n_characters
-
-
 def _load_parquet(path: Path, options: Options) -> Table:
-    parquet = require("pyarrow.parquet", extra="files", purpose="Reading parquet")
-    types = require("pyarrow.types", extra="files", purpose="Reading parquet")
-    with path.open("rb") as stream, reading(path, "parquet"):
-        schema = parquet.ParquetFile(stream).schema_arrow
-        lists = [field.name for field in schema if _is_vector(types, field.type)]
-        nested = [field.name for field in schema if types.is_nested(field.type) and field.name not in lists]
-        if nested:
-            raise FileFormatError(
-                f"{path}: expected one value per sample and column, or lists of numbers, but {len(nested)} column(s) "
-                f"hold other lists or records: {listed(nested)}. Give each value a column of its own, or remove them."
-            )
-        text = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
-        file = parquet.ParquetFile(stream, read_dictionary=text)
-        # Repeated values are stored once, so that a small file can announce any number of rows.
-        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-        n_values = sum(group.column(j).num_values for group in groups for j in range(group.num_columns))
-        n_bytes = 8 * max(n_values, file.metadata.num_rows * len(schema))
-        check_size(path, n_bytes, options.max_bytes)
-        table = file.read()
-        table.validate(full=True)  # invalid UTF-8, indices out of range
-        check_size(path, n_bytes + 4 * _n_characters(table), options.max_bytes)
-        table = table.cast(schema)
-        vectors = {name: _vectors(path, name, table.column(name)) for name in lists}
-        frame = table.drop_columns(lists).to_pandas() if len(lists) < len(schema) else pandas.DataFrame()
-        if not isinstance(frame.index, pandas.RangeIndex):  # a meaningful index, such as ids
-            frame = frame.reset_index()
-        names = [str(name) for name in frame.columns]
-        frame.columns = range(len(names))
-        for name, values in vectors.items():
-            own = pandas.DataFrame(values, columns=range(len(names), len(names) + values.shape[1]))
-            frame = own if frame.empty else pandas.concat([frame, own], axis=1)
-            names += [f"{name}_{i}" for i in range(values.shape[1])]
-    return Table(path, names, frame)
+    from manyview.io._parquet import load_parquet
 
-
-def _is_vector(types: Any, kind: Any) -> bool:
-    """Return whether a column holds lists of numbers, such as embeddings."""
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return is_list and (types.is_integer(kind.value_type) or types.is_floating(kind.value_type))
-
-
-def _vectors(path: Path, name: str, column: Any) -> np.ndarray:
-    """Return lists of one length as the rows of an array; NaN where a list is missing."""
-    compute = require("pyarrow.compute", extra="files", purpose="Reading parquet")
-    whole = column.combine_chunks()
-    known = compute.is_valid(whole).to_numpy(zero_copy_only=False)
-    lengths = compute.list_value_length(whole).drop_null().to_numpy(zero_copy_only=False)
-    if not len(lengths) or lengths.min() != lengths.max() or lengths[0] == 0:
-        other = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.array([], dtype=int)
-        found = f"{lengths[0]} and {lengths[other[0]]}" if len(other) else "empty ones only"
-        raise FileFormatError(
-            f"{path}: column {name!r} holds lists of different lengths, such as {found}. Expected vectors of one "
-            "length, whose values become columns."
-        )
-    numbers = compute.list_flatten(whole.filter(compute.is_valid(whole))).to_numpy(zero_copy_only=False)
-    vectors = numbers.reshape(-1, int(lengths[0]))
-    if known.all():
-        return vectors
-    spread = np.full((len(known), vectors.shape[1]), np.nan)
-    spread[known] = vectors
-    return spread
+    return load_parquet(path, options)
 
 
 def _load_xlsx(path: Path, options: Options) -> Table:
