@@ -401,6 +401,8 @@ CASES = {
     "comments between rows": Case(
         "t.csv", text("id,x,y", "a,1.5,2", "# pause", "b,3,4.25"), refused=r"line 3 has 1 fields, the first line has 3"
     ),
+    "a name too few": Case("t.csv", text("x,y", "5,1.5,2", "7,3,4.25"), refused="line 2 has 3 fields, the first"),
+    "write.table of counted rows": Case("t.txt", text('"x" "y"', '"1" 1.5 2', '"2" 3 4.25'), TWO, ids="1 2"),
     "a line that is cut off": Case("t.csv", text("id,x,y", "a,1.5,2", "b,3"), refused=r"line 3 has 2 fields"),
     "numbers only": Case("t.csv", text("1.5,2", "3,4.25"), refused=r"names of columns or a sample\. Pass header="),
     "numbers only with decimal commas": Case(

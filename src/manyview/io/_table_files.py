@@ -253,6 +253,7 @@ def _check_lines(layout: Layout, options: Options) -> _Lines:
             raise FileFormatError(f"{path}: the first line is empty; expected the names of the columns.")
         found = _Lines(first)
         n_lines, n_empty, empty_line, n_blank, has_ids = 1, len(first) - len(_without_end(first)), 0, 0, False
+        unnamed = 0  # the first line whose first field is a number, and so no name of a row
         for row in rows:
             line = layout.skipped + rows.line_num
             if not row:
@@ -269,6 +270,8 @@ def _check_lines(layout: Layout, options: Options) -> _Lines:
                 n_empty = 0
             elif n_empty > 1:
                 n_empty = min(n_empty, len(row) - len(_without_end(row)))
+            if found.width > len(first) and not unnamed and is_number(row[0]) and row[0] != str(n_lines):
+                unnamed = line
             if layout.separator == ";" and len(found.sample) < _SAMPLE:
                 found.sample.append(row)
             n_lines += 1
@@ -277,10 +280,9 @@ def _check_lines(layout: Layout, options: Options) -> _Lines:
         n_lines -= n_blank
     found.width = found.width or len(first)
     found.n_lines, found.n_empty_columns = n_lines, n_empty if n_lines > 1 and n_empty < found.width else 0
-    if found.width < len(first) and first[-1].strip():
-        raise FileFormatError(
-            f"{path}: line {layout.skipped + 2} has {found.width} fields, the first line has {len(first)}."
-        )
+    wrong = layout.skipped + 2 if found.width < len(first) and first[-1].strip() else unnamed * found.has_row_names
+    if wrong:
+        raise FileFormatError(f"{path}: line {wrong} has {found.width} fields, the first line has {len(first)}.")
     return found
 
 
