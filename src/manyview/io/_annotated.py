@@ -45,11 +45,11 @@ def read_h5mu(path: Path, options: Options) -> list[Part]:
     with reading(path, "an .h5mu file"), h5py.File(path, "r") as file:
         reader = _Annotated(h5py, file, path, options.max_bytes)
         reader.check_heaps()
-        if int(file.attrs.get("axis", 0)) == 1:
+        if np.array_equal(reader.attribute(file, "axis", 0), 1):
             raise FileFormatError(f"{path}: its modalities share features (axis=1), not samples, so they are no views.")
         modalities = reader.item(file, "mod")
         parts: list[Part] = []
-        for key in _keys(options) or _order(modalities):
+        for key in _keys(options) or reader.order(modalities):
             name, _, inner = key.partition("/")
             part = reader.part(reader.item(modalities, name), inner or "X", key.replace("/X", "").replace("/", ":"))
             own = reader.frame(modalities[name], "obs").add_prefix(f"{name}:")
@@ -109,12 +109,6 @@ def _keys(options: Options) -> list[str]:
     return [keys] if isinstance(keys, str) else list(keys or ())
 
 
-def _order(modalities: Any) -> list[str]:
-    """Return the modalities in the order that the file declares, else by name."""
-    declared = [str(name) for name in np.atleast_1d(modalities.attrs.get("mod-order", ()))]
-    return declared if set(declared) == set(modalities) else list(modalities)
-
-
 def _labelled(parts: list[Part], options: Options) -> list[Part]:
     """Take the column of ``obs`` that holds the classes, if there is one."""
     frame = parts[0].metadata
@@ -134,6 +128,11 @@ def _labelled(parts: list[Part], options: Options) -> list[Part]:
 
 class _Annotated(Hdf5File):
     """Reader of the elements of AnnData, as their specification stores them."""
+
+    def order(self, modalities: Any) -> list[str]:
+        """Return the modalities in the order that the file declares, else by name."""
+        declared = [str(name) for name in np.atleast_1d(self.attribute(modalities, "mod-order", ()))]
+        return declared if set(declared) == set(modalities) else list(modalities)
 
     def part(self, group: Any, key: str, name: str) -> Part:
         """Return one matrix of an AnnData object with its samples and features."""
@@ -176,7 +175,7 @@ class _Annotated(Hdf5File):
 
     def matrix(self, item: Any) -> Any:
         """Return a dense or sparse matrix, or the columns of a data frame."""
-        kind = _text(item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "")))
+        kind = _text(self.attribute(item, "encoding-type", "") or self.attribute(item, "h5sparse_format", ""))
         if not self.is_group(item):
             values = self.stored(item)
             if values.ndim != 2 or values.dtype.kind not in "biuf":
@@ -185,7 +184,7 @@ class _Annotated(Hdf5File):
                 )
             return values
         if kind.startswith(("csr", "csc")):
-            shape = item.attrs["shape"] if "shape" in item.attrs else item.attrs["h5sparse_shape"]
+            shape = np.atleast_1d(self.attribute(item, "shape", self.attribute(item, "h5sparse_shape", ())))
             return self.compressed(item, tuple(int(side) for side in shape), kind.startswith("csr"))
         if kind == "dataframe":
             frame = self._columns(item)
@@ -199,15 +198,15 @@ class _Annotated(Hdf5File):
             raise FileFormatError(
                 f"{self.path}: {axis} is stored as older versions of anndata did. Read and write it with a newer one."
             )
-        return self.texts(self.item(frame, _text(frame.attrs.get("_index", "_index"))))
+        return self.texts(self.item(frame, _text(self.attribute(frame, "_index", "_index"))))
 
     def frame(self, group: Any, axis: str) -> pandas.DataFrame:
         """Return a data frame such as ``obs``; columns of unknown types are left out."""
         return self._columns(self.item(group, axis)).set_axis(self._index(group, axis))
 
     def _columns(self, item: Any) -> pandas.DataFrame:
-        index = _text(item.attrs.get("_index", "_index"))
-        order = [_text(name) for name in np.atleast_1d(item.attrs.get("column-order", ()))]
+        index = _text(self.attribute(item, "_index", "_index"))
+        order = [_text(name) for name in np.atleast_1d(self.attribute(item, "column-order", ()))]
         columns = {name: self._column(item, name) for name in order if name != index and self.is_here(item, name)}
         n_rows = len(self.texts(self.item(item, index)))
         kept = {name: own for name, own in columns.items() if own is not None and len(own) == n_rows}
@@ -215,7 +214,7 @@ class _Annotated(Hdf5File):
 
     def _column(self, frame: Any, name: str) -> Any:
         item = frame[name]
-        kind = _text(item.attrs.get("encoding-type", ""))
+        kind = _text(self.attribute(item, "encoding-type", ""))
         if not self.is_group(item):
             values = self.stored(item)
             if values.ndim != 1:

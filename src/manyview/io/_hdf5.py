@@ -70,12 +70,24 @@ class Hdf5File:
             group = group[part]
         return group
 
+    def attribute(self, item: Any, name: str, default: Any) -> Any:
+        """Return an attribute of numbers or texts. HDF5 crashes on some damaged types, which are refused first."""
+        if name not in item.attrs:
+            return default
+        types = self.h5py.h5t
+        known = types.TypeStringID, types.TypeIntegerID, types.TypeFloatID
+        if not isinstance(item.attrs.get_id(name).get_type(), known):
+            raise FileFormatError(f"{self.path}: the attribute {name!r} of {item.name} is neither text nor number.")
+        return item.attrs[name]
+
     def stored(self, dataset: Any) -> np.ndarray:
         """Return the values of a dataset, after checking that the file can hold as many as it announces."""
         if self.is_group(dataset):
             raise FileFormatError(f"{self.path}: expected numbers or texts in {dataset.name}, found a group.")
         if dataset.is_virtual or dataset.external:
             raise FileFormatError(f"{self.path}: {dataset.name} is stored in another file, which is not read.")
+        if self.h5py.check_vlen_dtype(dataset.dtype) not in (None, str, bytes):
+            raise FileFormatError(f"{self.path}: {dataset.name} holds lists of different lengths, which are not read.")
         n_bytes = dataset.size * dataset.dtype.itemsize
         if n_bytes > dataset.id.get_storage_size() * DEFLATE_RATIO:
             raise FileFormatError(

@@ -18,6 +18,7 @@ from manyview.io._numbers import is_missing, read_numbers
 
 _BYTES_PER_CELL = 40  # of a Python object in a list
 _MAX_TITLES = 20  # rows above the table
+_MAX_ROWS = 2**20
 _DOCTYPE, _CHUNK = b"<!DOCTYPE", 2**16
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # in which a document type would not be seen
 
@@ -124,6 +125,8 @@ def _filled_rows(path: Path, sheet: Any, max_bytes: int) -> tuple[int, list[list
     rows: list[list[Any]] = []
     first, n_empty, n_cells = 0, 0, 0
     for number, row in enumerate(_rows(sheet), start=1):
+        if number > _MAX_ROWS:  # rows may announce any number, up to which there are empty ones
+            raise FileFormatError(f"{path}: has more than the {_MAX_ROWS:,} rows of a sheet.")
         if not row:
             n_empty += 1
             continue

@@ -214,7 +214,8 @@ def _numbers(table: Table, features: list[int], ids: np.ndarray | None) -> np.nd
         raise FileFormatError(_why_no_numbers(table, text, ids))
     if not features or table.frame.empty:
         raise FileFormatError(f"{table.path}: no features: {len(table.frame)} samples, columns {listed(table.names)}.")
-    return np.column_stack([_as_numpy(values) for values in columns.values()])
+    with np.errstate(invalid="ignore"):  # signalling NaN of other types of numbers
+        return np.column_stack([_as_numpy(values) for values in columns.values()])
 
 
 def _why_no_numbers(table: Table, text: list[int], ids: np.ndarray | None) -> str:
