@@ -95,3 +95,14 @@ def test_names_in_another_file(path, tmp_path):
         root["obs/names"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "names")
     with pytest.raises(FileFormatError, match=r"'names' is a link, which may lead to another file"):
         read_views(path)
+
+
+def test_an_attribute_of_a_length_that_is_not_there(path):
+    """Attributes such as the name of the index are texts in a heap, too."""
+    content = bytearray(path.read_bytes())
+    heap = heaps(content)[0][0]
+    at = content.index(struct.pack("<IQ", len("names"), heap))
+    content[at : at + 4] = struct.pack("<I", 2**31)
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"an attribute announces a text of 2,147,483,648 bytes"):
+        read_views(path)

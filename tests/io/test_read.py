@@ -117,7 +117,7 @@ def test_missing_dependency_says_how_to_install(tmp_path, monkeypatch):
     def absent(module, **how):
         return require(f"no_such_{module}", **how)
 
-    monkeypatch.setattr("manyview.io._table_files.require", absent)
+    monkeypatch.setattr("manyview.io._parquet.require", absent)
     with pytest.raises(
         MissingDependencyError, match=r'Reading parquet needs no_such_pyarrow: pip install "manyview\[files\]"'
     ):

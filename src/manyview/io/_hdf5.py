@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ from manyview.io._common import DEFLATE_RATIO, check_size, checked_csr
 
 _HEAP = b"GCOL\x01\0\0\0"  # a global heap collection, version 1
 _HEAP_HEADER, _OBJECT_HEADER = struct.Struct("<8sQ"), struct.Struct("<HHIQ")
+# The type of texts of any length as attributes have it: a variable-length string of single bytes.
+_TEXT_TYPE = re.compile(rb"\x19\x01.\0\x10\0\0\0\x10\0\0\0\x01\0\0\0\0\0\x08\0", re.DOTALL)
+_LOOKED_AT = 40  # bytes after a type in which the descriptor of a text stands
 _MAX_CHUNK = 2**30  # bytes
 
 
@@ -143,7 +147,17 @@ class Hdf5File:
         """Refuse a file with a damaged heap of texts, on which HDF5 does not return; names and attributes are there."""
         if self.file.id.get_create_plist().get_sizes() != (8, 8):
             raise FileFormatError(f"{self.path}: has addresses of other sizes than 8 bytes, which are not read.")
-        self._heaps  # noqa: B018  walked for its errors
+        with self.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            for found in _TEXT_TYPE.finditer(content):
+                self._check_attribute(content[found.end() : found.end() + _LOOKED_AT])
+
+    def _check_attribute(self, content: bytes) -> None:
+        """Compare the length of a text, whose descriptor follows its type in an attribute, with what is stored."""
+        for at in range(4, len(content) - 12):
+            length, address = struct.unpack_from("<IQ", content, at - 4)
+            largest = self._heaps.get(address + self.file.userblock_size)
+            if largest is not None and length > largest:
+                raise FileFormatError(f"{self.path}: an attribute announces a text of {length:,} bytes.")
 
     def compressed(self, group: Any, shape: tuple[int, ...], by_rows: bool) -> sp.csr_array:
         """Return the sparse matrix in ``data``, ``indices`` and ``indptr`` of a group."""
