@@ -586,3 +586,20 @@ def test_sheets_are_views_and_labels(tmp_path):
     assert views.names == ("RNA", "Protein")
     np.testing.assert_array_equal(views["Protein"], TWO)
     assert views.labels.tolist() == ["I", "II"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('<row r="2">', '<row r="99999999">', "has more than the 1,048,576 rows of a sheet"),
+        ("<worksheet ", '<!DOCTYPE x [<!ENTITY l "ha">]><worksheet ', "declares a document type or is UTF-16"),
+    ],
+)
+def test_workbooks_that_announce_too_much(tmp_path, old, new, error):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(io.BytesIO(xlsx(("A", SHEET)))) as whole, zipfile.ZipFile(path, "w") as changed:
+        for name in whole.namelist():
+            changed.writestr(name, whole.read(name).decode().replace(old, new))
+    with pytest.raises(FileFormatError, match=error):
+        read_views(path)
