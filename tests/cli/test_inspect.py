@@ -66,7 +66,7 @@ def test_an_error_is_exit_code_2_and_the_gravest_comes_first(call, folder):
     found = [line.split(maxsplit=1) for line in lines if line.startswith(("error", "warning", "note"))]
     assert [level for level, _ in found] == ["error", "warning", "note"]
     assert found[0][1].startswith("holes: single values are missing (NaN): 1 of 240, the first at row 3, column 1.")
-    assert lines[-1] == "Correct the errors, then: manyview cluster bad.npz -k 3"
+    assert lines[-1] == "Correct the errors, then: manyview cluster bad.npz -k 3 --impute median"
 
 
 def test_texts_recommend_options(call, folder):

@@ -124,6 +124,6 @@ def test_compressed_tables(call, valid):
 
 
 def test_help_lists_the_formats(call):
-    text = " ".join(call("cluster", "--help", COLUMNS="300").stdout.split())
+    text = " ".join(call("cluster", "--help", COLUMNS="500").stdout.split())
     assert ".csv, .tsv, .tab, .txt (these four also as .gz, .bz2, .xz or .zst)" in text
     assert "FILE[:COLUMN[@ID]]" in text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("fuzz_readers.py")
-FAST = "mat4,mat5,mat73,npy,csv,mtx,store,spec"
+FAST = "mat4,mat5,mat73,npy,csv,mtx,wild,h5ad,h5mu,tenx,store,spec"
 
 
 def fuzz(*words):

@@ -115,3 +115,12 @@ def test_sizes_that_no_array_has(tmp_path, descr, shape):
     path.write_bytes(b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header + data)
     with pytest.raises(FileFormatError, match=r"odd\.npy: the header announces shape .* which is not a valid array"):
         read_views(path)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_characters_that_do_not_exist(tmp_path, order):
+    np.save(tmp_path / "views.npy", np.eye(3))
+    codes = np.array([97, 98, 0x110000], dtype=f"{order}u4")
+    np.save(tmp_path / "y.npy", codes.view(f"{order}U1"))
+    with pytest.raises(FileFormatError, match=r"y\.npy: holds texts with the character 0x110000, which does not exist"):
+        read_views(tmp_path / "views.npy", labels=tmp_path / "y.npy")

@@ -117,7 +117,7 @@ def test_missing_dependency_says_how_to_install(tmp_path, monkeypatch):
     def absent(module, **how):
         return require(f"no_such_{module}", **how)
 
-    monkeypatch.setattr("manyview.io._table_files.require", absent)
+    monkeypatch.setattr("manyview.io._parquet.require", absent)
     with pytest.raises(
         MissingDependencyError, match=r'Reading parquet needs no_such_pyarrow: pip install "manyview\[files\]"'
     ):
@@ -300,9 +300,13 @@ BAD_FILES = {
     "csv with a short row": ("a.csv", b"a,b,c\n1,2,3\n4,5\n", "line 3 has 2 fields, the first line has 3"),
     "csv with a long row": ("a.csv", b"a,b\n1,2\n4,5,6\n", "line 3 has 3 fields, the first line has 2"),
     "csv with an empty line": ("a.csv", b"a\n1\n\n3\n", "line 3 is empty, but more lines follow"),
-    "csv that begins empty": ("a.csv", b"\n1,2\n", "the first line is empty"),
+    "csv that begins empty": ("a.csv", b"\n1,2\n", "no samples, only names of columns"),
     "csv that is binary": ("a.csv", b"\x00\x01\x02" * 99, "found binary data or another encoding"),
-    "csv not in utf-8": ("a.csv", "größe,b\n1,2\n".encode("latin-1"), "cannot be read as CSV"),
+    "csv not in utf-8": (
+        "a.csv",
+        "größe,b\n1,2\n".encode("latin-1"),
+        "is not UTF-8: byte 0xf6 .* Pass encoding='cp1252'",
+    ),
     "csv with an open quote": ("a.csv", b'a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
     "csv with text": ("a.csv", b"a,b,c\n1,x,2\n2,y,3\n", r"1 column\(s\) hold something else: 'b'"),
     # y is there once: neither the first that is repeated, nor counted
@@ -336,7 +340,7 @@ BAD_FILES = {
     "csv without rows": ("a.csv", b"a,b\n\n", "no samples, only names of columns: 'a', 'b'"),
     "tsv with a short row": ("a.tsv", b"a\tb\n1\n", "line 2 has 1 fields"),
     "parquet that is text": ("a.parquet", b"PAR1 or not", "cannot be read as parquet"),
-    "unknown extension": ("a.xlsx", b"PK", r"cannot be read by its extension. Expected one of \.mat, \.npz"),
+    "unknown extension": ("a.docx", b"PK", r"cannot be read by its extension. Expected one of \.mat, \.npz"),
     "no extension": ("mat", b"PK", "cannot be read by its extension"),
 }
 

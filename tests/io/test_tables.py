@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
+from manyview.io._parquet import _n_values
 from manyview.io._table_files import listed
 
 IDS = ["s1", "s2", "s3", "s4"]
@@ -229,8 +230,8 @@ def test_quotes_byte_order_mark_and_trailing_lines(tmp_path):
 
 def test_parquet_with_lists(tmp_path):
     pytest.importorskip("pyarrow")
-    pd.DataFrame({"a": [1.0, 2.0], "b": [[1, 2], [3]]}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(FileFormatError, match=r"a\.parquet: .* 1 column\(s\) hold lists or records: 'b'"):
+    pd.DataFrame({"a": [1.0, 2.0], "b": [["p"], ["q"]]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match=r"a\.parquet: .* 1 column\(s\) hold other lists or records: 'b'"):
         read_views(tmp_path / "a.parquet")
 
 
@@ -261,3 +262,28 @@ def test_names_in_errors():
 def test_the_error_shows_three_fields_of_the_first_line(put, line, told):
     with pytest.raises(FileFormatError, match=re.escape(f"the first line {told} could be names")):
         read_views(put("a.csv", f"{line}\n{line}\n"))
+
+
+def test_parquet_with_vectors(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    vectors = np.random.default_rng(0).random((5, 3))
+    frame = pd.DataFrame({"id": list("pqrst"), "a": range(5), "v": [*vectors[:4].tolist(), None]})
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=2)
+    views = read_views(tmp_path / "a.parquet")
+    assert views.feature_names == (("a", "v_0", "v_1", "v_2"),)
+    np.testing.assert_array_equal(views.arrays[0][:4, 1:], vectors[:4])
+    assert np.isnan(views.arrays[0][4, 1:]).all()
+    # As many values as pyarrow counts: 5 ids, 5 numbers, 12 in lists and 1 missing list.
+    metadata = parquet.ParquetFile(tmp_path / "a.parquet").metadata
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    counted = sum(group.column(j).num_values for group in groups for j in range(group.num_columns))
+    assert _n_values(tmp_path / "a.parquet") == counted == 23
+
+
+def test_parquet_with_more_values_in_a_list_than_memory(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"v": [np.ones(10**6), np.ones(10**6)]}).to_parquet(path)
+    assert path.stat().st_size < 10_000
+    with pytest.raises(FileFormatError, match=r"a\.parquet: would take 16,000,000 bytes"):
+        read_views(path, max_bytes=10**6)

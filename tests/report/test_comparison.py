@@ -59,6 +59,8 @@ def comparison():
             "has_ids": False,
             "matched_by": None,
             "transposed": [],
+            "notes": [],
+            "filled": {},
             "n_classes": 3,
             "n_labelled": 90,
             "sorted_by_class": True,

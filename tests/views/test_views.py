@@ -273,6 +273,47 @@ def test_joined_frames_may_be_empty_or_complete(tables):
     assert not views.present[:, 1].any()
 
 
+FRAMES = {
+    "a": pd.DataFrame({"x": [1.0, 2.0]}, index=["p", "q"]),
+    "b": pd.DataFrame({"y": [3.0, 4.0]}, index=["q", "r"]),
+}
+FACTS = pd.DataFrame({"kind": ["u", "v"], "age": [30, 40]}, index=["r", "p"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (pd.Series(["v", "u", "w"], index=["q", "p", "z"]), ["u", "v", None]),
+        ({"r": 3, "p": 1}, [1, None, 3]),
+        ({"r": 3, "p": 1, "q": 2}, [1, 2, 3]),
+        ("kind", ["v", None, "u"]),
+        ("age", [40, None, 30]),
+    ],
+)
+def test_labels_and_metadata_of_frames_follow_their_ids(labels, expected):
+    views = Views.from_frames(FRAMES, labels=labels, metadata=FACTS)
+    assert views.labels.tolist() == expected
+    assert views.metadata.index.tolist() == ["p", "q", "r"]
+    assert views.metadata["kind"].fillna("-").tolist() == ["v", "-", "u"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"labels": [0, 1, 1]}, "labels: expected a Series with the ids of the samples as its index.* got list"),
+        ({"labels": pd.Series([0, 1, 1])}, "labels: expected a Series with the ids"),
+        ({"labels": {"z": 1}}, "labels: its ids and those of the frames have nothing in common, such as 'z' and 'p'"),
+        ({"labels": "kind"}, "got 'kind'; there is no metadata"),
+        ({"labels": "sort", "metadata": FACTS}, "got 'sort'; it has 'kind', 'age'"),
+        ({"metadata": FACTS.reset_index()}, "metadata: expected a data frame with the ids of the samples"),
+        ({"metadata": FACTS.set_axis(["p", "p"])}, "metadata: the id 'p' occurs more than once"),
+    ],
+)
+def test_labels_and_metadata_that_do_not_belong_to_the_frames(given, error):
+    with pytest.raises(ViewsError, match=error):
+        Views.from_frames(FRAMES, **given)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -122,8 +122,8 @@ def _refused(view: ViewInspection, n_samples: int) -> Iterator[tuple[str, str]]:
         yield (
             "error",
             f"single values are missing (NaN): {view.missing_cells:,} of {cells}, the first at {_row(row)}, "
-            f"{_column(column)}. Fill them in, or leave out these rows or columns. (A row without any value is no "
-            "error: the view is missing for that sample.)",
+            f"{_column(column)}. Fill them in (of files: impute='median'), or leave out these rows or columns. (A row "
+            "without any value is no error: the view is missing for that sample.)",
         )
     if view.infinite_cells and view.first_infinite_cell:
         row, column = view.first_infinite_cell

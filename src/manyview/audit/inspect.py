@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -158,6 +158,10 @@ class Inspection:
         How the rows of several files were matched: "id `patient`" or "position".
     transposed : tuple of str
         Files that had features in rows.
+    notes : tuple of str
+        What else was skipped, left out, changed or filled in when the files were read.
+    filled : dict of str to int
+        Number of missing cells that were filled in, by view.
     """
 
     n_samples: int
@@ -172,6 +176,8 @@ class Inspection:
     first_without_view: int | str | None
     matched_by: str | None = None
     transposed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    filled: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = field(init=False)
     """``level``, ``view`` (None: all) and ``text``; the most serious first. A fit refuses data with an "error"."""
 
@@ -201,7 +207,7 @@ class Inspection:
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences about the reading: how rows were matched, and which files were transposed."""
-        return Reading(self.matched_by, self.transposed).sentences
+        return Reading(self.matched_by, self.transposed, notes=self.notes).sentences
 
     def __str__(self) -> str:
         width = max(len("view"), *(len(view.name) for view in self.views))
@@ -275,6 +281,8 @@ def inspect_views(views: Any) -> Inspection:
         first_without_view=_sample(given, int(without[0])) if len(without) else None,
         matched_by=None if given.reading is None else given.reading.matched_by,
         transposed=() if given.reading is None else given.reading.transposed,
+        notes=() if given.reading is None else given.reading.notes,
+        filled={} if given.reading is None else given.reading.filled,
     )
 
 

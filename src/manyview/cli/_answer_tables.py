@@ -322,8 +322,13 @@ def _first_capital(text: str) -> str:
 
 
 def reading_lines(data: Json) -> list[Text]:
-    """Return how the rows of several files were matched, which were transposed, and what is missing."""
-    found = Reading(data["matched_by"], tuple(data["transposed"]), data["without_metadata"])
+    """Return how the files were read: how rows were matched, what was transposed, skipped, left out or filled in."""
+    found = Reading(
+        matched_by=data["matched_by"],
+        transposed=tuple(data["transposed"]),
+        without_metadata=data["without_metadata"],
+        notes=tuple(data["notes"]),
+    )
     return [words(text) for text in found.sentences]
 
 

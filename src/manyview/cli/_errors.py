@@ -31,10 +31,13 @@ STOPPED = 130
 # here.
 _ARGUMENTS = (
     "views_key|labels_key|id_column|label_column|labels|metadata|names|header|view_sizes|join|match_ids|transpose"
+    "|drop|only|one_hot|impute|decimal|encoding"
 )
 _KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:'([^']*)'|\"([^\"]*)\"|(True|False)\b|(?!\w))")
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
 _SCALING = re.compile(r"\bscaling=(\{[^{}]*\})")
+
+_GO_ON = "--impute median"  # an error that recommends it shows the whole command
 
 # The base class of all errors about arguments. Its module depends on the version of typer.
 UsageError: Any = typer.BadParameter.__base__
@@ -203,7 +206,8 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     if is_bad_input(error):
-        return in_options(str(error))
+        text = in_options(str(error))
+        return f"{text} Go on with: {shlex.join(['manyview', *sys.argv[1:]])} {_GO_ON}" if _GO_ON in text else text
     what = f"{type(error).__name__}: {error}"
     return f"internal error, not your mistake: {what}. MANYVIEW_DEBUG=1 shows where; please report it with that text."
 

@@ -23,7 +23,7 @@ from manyview.views.new_samples import check_same_features, listed
 from manyview.views.wide import cut_table
 
 # Options of the fit that hold for new files as well, unless other ones are typed.
-_KEPT = ("id_column", "no_id", "label_column", "header", "match_ids")
+_KEPT = ("id_column", "no_id", "label_column", "header", "match_ids", "drop", "only", "one_hot")
 _LARGELY = 0.5  # share of the features of a view by which a file is recognised as transposed
 
 

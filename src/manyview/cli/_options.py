@@ -117,6 +117,23 @@ class Join(StrEnum):
     OUTER = "outer"
 
 
+class Impute(StrEnum):
+    """How missing cells are filled in."""
+
+    MEDIAN = "median"
+    MEAN = "mean"
+    MOST_FREQUENT = "most_frequent"
+    KNN = "knn"
+    ZERO = "zero"
+
+
+class Decimal(StrEnum):
+    """The decimal mark of numbers."""
+
+    POINT = "."
+    COMMA = ","
+
+
 class MatchIds(StrEnum):
     """Which ids are the same."""
 
@@ -132,9 +149,9 @@ class Source:
         list[Path],
         typer.Argument(
             metavar="FILES",
-            help="One file with all views (.mat, .npz), one file per view, or a folder of these; or several folders, "
-            "one per view, of shards (.parquet, .npy, zarr) that need not fit into memory. Formats: "
-            f"{in_words(VIEW_FILES)}.",
+            help="One file with all views (.mat, .npz, .h5mu), one file per view, or a folder of these; or several "
+            "folders, one per view, of shards (.parquet, .npy, zarr) that need not fit into memory. FILE.xlsx:SHEET is "
+            f"a sheet of a workbook. Formats: {in_words(VIEW_FILES)}.",
             show_default=False,
         ),
     ]
@@ -167,7 +184,12 @@ class Source:
     ] = Join.EXACT
     names: Annotated[str | None, _reading(metavar="A,B,...", help="Names of the views.")] = None
     views_key: Annotated[
-        str | None, _reading(metavar="A,B,...", help="In .mat and .npz: the variables with the views.")
+        str | None,
+        _reading(
+            metavar="A,B,...",
+            help="In .mat and .npz: the variables with the views. In .h5ad and .h5mu: matrices such as obsm/X_pca, or "
+            "modalities.",
+        ),
     ] = None
     labels_key: Annotated[
         str | None, _reading(metavar="NAME", help="In .mat and .npz: the variable with the classes.")
@@ -210,6 +232,41 @@ class Source:
         MatchIds,
         _reading(help="Whether ids that differ only in '.', '_' and '-' or a '-1' at the end are the same (loose)."),
     ] = MatchIds.EXACT
+    drop: Annotated[
+        list[str] | None,
+        _reading(metavar="COLUMN", help="Column to leave out, or a pattern such as 'qc_*'. May be repeated."),
+    ] = None
+    only: Annotated[
+        list[str] | None,
+        _reading(metavar="PATTERN", help="Features to keep, by name or pattern; others are left out. May be repeated."),
+    ] = None
+    one_hot: Annotated[
+        list[str] | None,
+        _reading(
+            metavar="COLUMN", help="Column of categories to replace by a column of 0 and 1 for each of its values."
+        ),
+    ] = None
+    impute: Annotated[
+        Impute | None,
+        _reading(
+            help="How to fill in single missing cells: from their column, or from the five nearest samples (knn). "
+            "Default: they are an error.",
+            show_default=False,
+        ),
+    ] = None
+    decimal: Annotated[
+        Decimal | None,
+        _reading(
+            help="Decimal mark of tables of text; the other one separates thousands. Default: detected.",
+            show_default=False,
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        _reading(
+            metavar="NAME", help="Encoding of tables of text, such as cp1252. Default: UTF-8, or UTF-16 by its mark."
+        ),
+    ] = None
 
     @property
     def _id_names(self) -> list[str]:
@@ -218,15 +275,14 @@ class Source:
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of :func:`manyview.read_views` besides the path, without those at their defaults."""
-        labels = self.labels or []
         keys, ids = _split(self.views_key), self._id_names
         if ids and self.no_id:
             raise typer.BadParameter("either --id or --no-id, not both.", param_hint="--no-id")
         if self.transpose and self.no_transpose:
             raise typer.BadParameter("either --transpose or --no-transpose, not both.", param_hint="--no-transpose")
         chosen = {
-            "id_column": False if self.no_id else ids[0] if len(ids) == 1 else ids or None,
-            "labels": (labels[0] if len(labels) == 1 else labels) or None,
+            "id_column": False if self.no_id else _one_or_all(ids),
+            "labels": _one_or_all(self.labels),
             "label_column": self.label_column,
             "join": str(self.join),
             "names": _split(self.names),
@@ -235,6 +291,12 @@ class Source:
             "header": self.header,
             "match_ids": str(self.match_ids),
             "transpose": False if self.no_transpose else ALL_FILES in (self.transpose or ()) or self.transpose or None,
+            "drop": _one_or_all(self.drop),
+            "only": _one_or_all(self.only),
+            "one_hot": _one_or_all(self.one_hot),
+            "impute": None if self.impute is None else str(self.impute),
+            "decimal": None if self.decimal is None else str(self.decimal),
+            "encoding": self.encoding,
         }
         return {name: value for name, value in chosen.items() if value is not None and value != "exact"}
 
@@ -344,6 +406,12 @@ class Source:
             "--view-sizes": self.view_sizes,
             "--views-from-prefix": self.views_from_prefix,
             "--match-ids": None if self.match_ids is MatchIds.EXACT else str(self.match_ids),
+            "--drop": self.drop,
+            "--only": self.only,
+            "--one-hot": self.one_hot,
+            "--impute": None if self.impute is None else str(self.impute),
+            "--decimal": None if self.decimal is None else str(self.decimal),
+            "--encoding": self.encoding,
         }
         words = []
         for option, value in given.items():
@@ -354,6 +422,10 @@ class Source:
         turned = [word for file in self.transpose or () for word in ("--transpose", file)]
         turned = ["--transpose"] if ALL_FILES in turned else turned + (["--no-transpose"] if self.no_transpose else [])
         return [*(str(file) for file in self.files), *ids, *words, *header, *turned]
+
+
+def _one_or_all(words: list[str] | None) -> str | list[str] | None:
+    return words[0] if words is not None and len(words) == 1 else words or None
 
 
 def _split(text: str | None) -> list[str] | None:

@@ -44,7 +44,8 @@ def _following(source: Source, found: Inspection) -> str:
     """Return the command that a user may want next."""
     known = found.labels is not None and 1 < found.labels.n_classes <= found.n_samples / 2
     number = str(found.labels.n_classes) if found.labels is not None and known else "auto"
-    return shlex.join(["manyview", "cluster", *source.words, "-k", number])
+    filled = source.impute is None and any(view.missing_cells for view in found.views)
+    return shlex.join(["manyview", "cluster", *source.words, "-k", number, *(["--impute", "median"] if filled else [])])
 
 
 def _print(source: Source, found: Inspection, following: str) -> None:

@@ -38,9 +38,14 @@ class Options:
     label_column: str | None = None
     header: bool | None = None
     max_bytes: int = 2**36
+    decimal: str | None = None
+    encoding: str | None = None
     transpose: tuple[str, ...] | bool | None = None
     known_ids: np.ndarray | None = None
     """For a file of classes: the sorted hashes of the ids of the views."""
+    drop: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    one_hot: tuple[str, ...] = ()
     left_out: frozenset[str] = frozenset()
     """Columns that are not features, because the caller named them as labels."""
     chosen: str = ""
@@ -64,6 +69,10 @@ class Part:
     id_name: str | None = None
     """The column of the ids."""
     feature_names: tuple[str, ...] | None = None
+    metadata: Any = None
+    """A data frame of further facts about the samples, indexed by their ids."""
+    notes: tuple[str, ...] = ()
+    """What was skipped or changed in reading, for the user."""
     table: Any = None
     """A table whose columns are not yet classified, because that needs all files."""
 

@@ -1,4 +1,4 @@
-"""Text files as streams, compressed or not, the rows of their tables, and the separator of their columns.
+"""Text files as streams, compressed or not, and the rows of their tables.
 
 A few bytes of a compressed file can expand to any number. Streams count them and raise an error before they exceed the
 allowed memory.
@@ -12,7 +12,6 @@ import gzip
 import io
 import lzma
 from collections.abc import Callable, Iterable
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -24,9 +23,6 @@ from manyview.io._common import check_size
 SPACES = " "
 """One or more spaces."""
 
-_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-_LINES_SEEN = 20  # to find the separator
-_CHARACTERS_SEEN = 2**20  # bound for long lines
 _FREE_ROW = 2**20  # characters that a row may have in any case
 _BYTES_PER_CHARACTER = 32  # of a row, while it is a list of short strings
 
@@ -131,12 +127,12 @@ def rows_of(path: Path, stream: TextIO, separator: str, max_bytes: int) -> Any:
     """Return a reader of the rows of a table: an iterator of lists, with the number of the last line, ``line_num``."""
     if is_compressed(path) or separator == SPACES:
         return _BoundedRows(BoundedLines(path, stream, separator, max_bytes), separator)
-    return _csv_reader(stream, separator)
+    return csv_reader(stream, separator)
 
 
 class _BoundedRows:
     def __init__(self, lines: BoundedLines, separator: str) -> None:
-        self._lines, self._reader = lines, _csv_reader(lines, separator)
+        self._lines, self._reader = lines, csv_reader(lines, separator)
 
     def __iter__(self) -> _BoundedRows:
         return self
@@ -151,47 +147,6 @@ class _BoundedRows:
         return self._reader.line_num
 
 
-def _csv_reader(lines: Iterable[str], separator: str) -> Any:
+def csv_reader(lines: Iterable[str], separator: str) -> Any:
+    """Return a strict reader of rows."""
     return csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=separator == SPACES)
-
-
-def find_separator(path: Path, max_bytes: int) -> str:
-    """Return the separator of the columns of a ``.txt``: tabs, commas, semicolons or spaces.
-
-    It splits all of the first lines into the same number of fields, more than one. Two such separators are an error.
-    """
-    lines = _first_lines(path, max_bytes)
-    found = [separator for separator in _NAMES if _is_regular(lines, separator)]
-    if not found and not _is_regular(lines, SPACES):  # so that the error names the short line
-        found = [separator for separator in _NAMES if separator in lines[0]]
-    if len(found) > 1:
-        words = " or ".join(_NAMES[separator] for separator in found)
-        raise FileFormatError(
-            f"{path}: its columns could be separated by {words}. Call the file .csv if they are separated by commas, "
-            ".tsv if by tabs, or write it with one of these."
-        )
-    if not found and not _is_regular(lines, SPACES):
-        raise FileFormatError(
-            f"{path}: expected a table with columns separated by tabs, commas, semicolons or spaces, found a first "
-            f"line {lines[0][:60]!r}. If it has one column, call the file .csv; if it holds classes, pass it as labels."
-        )
-    return found[0] if found else SPACES
-
-
-def _first_lines(path: Path, max_bytes: int) -> list[str]:
-    """Return the first non-empty lines without line ends; a single line may be truncated."""
-    with open_text(path, max_bytes) as stream:
-        *lines, last = f"{stream.read(_CHARACTERS_SEEN)}".split("\n")
-        is_whole = not stream.read(1)
-    if is_whole or not lines:
-        lines.append(last)
-    return list(islice((line for line in lines if line.strip()), _LINES_SEEN)) or [""]
-
-
-def _is_regular(lines: list[str], separator: str) -> bool:
-    stripped = [line.strip(" ") for line in lines] if separator == SPACES else lines
-    try:
-        widths = {len(row) for row in _csv_reader(stripped, separator)}
-    except csv.Error:
-        return False
-    return len(widths) == 1 and min(widths) > 1

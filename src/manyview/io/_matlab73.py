@@ -8,15 +8,14 @@ is a group with ``data``, ``ir`` (rows) and ``jc`` (column starts), and its numb
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from manyview._utils.imports import require
-from manyview.exceptions import FileFormatError
-from manyview.io._common import DEFLATE_RATIO, Cell, Other, Variables, check_size, checked_csr
+from manyview.io._common import Cell, Other, Variables, checked_csr
+from manyview.io._hdf5 import Hdf5File
 
 
 def read_v73(path: Path, max_bytes: int) -> Variables:
@@ -27,20 +26,11 @@ def read_v73(path: Path, max_bytes: int) -> Variables:
         return {key: reader.variable(key) for key in file if not key.startswith("#")}
 
 
-class _Version73:
-    """Reader of one open file, which counts the bytes of its variables."""
-
-    def __init__(self, h5py: ModuleType, file: Any, path: Path, max_bytes: int) -> None:
-        self.h5py, self.file, self.path = h5py, file, path
-        self.max_bytes = max_bytes
-        self.taken = 0
+class _Version73(Hdf5File):
+    """Reader of one open file."""
 
     def variable(self, key: str) -> Any:
         return self.value(self.file[key]) if self.is_here(self.file, key) else Other("link")
-
-    def is_here(self, group: Any, key: str) -> bool:
-        """Return whether the item is stored in this file; soft and external links may lead to others."""
-        return isinstance(group.get(key, getlink=True), self.h5py.HardLink)
 
     def value(self, item: Any, inside_cell: bool = False) -> Any:
         kind = _text(item.attrs.get("MATLAB_class", ""))
@@ -80,20 +70,6 @@ class _Version73:
         if _text(group.attrs.get("MATLAB_class", "")) == "logical":
             values = values.astype(bool)
         return checked_csr(sp.csc_array((values, rows, starts), shape=shape), self.path, self.max_bytes)
-
-    def stored(self, dataset: Any) -> np.ndarray:
-        """Return the values of a dataset, after checking that the file can hold as many as it announces."""
-        if dataset.is_virtual or dataset.external:
-            raise FileFormatError(f"{self.path}: {dataset.name} is stored in another file, which is not read.")
-        n_bytes = dataset.size * dataset.dtype.itemsize
-        if n_bytes > dataset.id.get_storage_size() * DEFLATE_RATIO:
-            raise FileFormatError(
-                f"{self.path}: {dataset.name} announces shape {dataset.shape}, {n_bytes:,} bytes, "
-                "more than the file can hold."
-            )
-        self.taken += n_bytes
-        check_size(self.path, self.taken, self.max_bytes)
-        return np.asarray(dataset[()])
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,10 @@ exponent, as in ``1 1 2.5E-`` (``benchmarks/scipy_readers.py``).
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
+from manyview.io._annotated import cells_by_features
 from manyview.io._common import DEFLATE_RATIO, Options, Part, check_size, checked_csr, reading
+from manyview.io._lines import open_text
 
 _DTYPES = {"real": np.float64, "double": np.float64, "integer": np.int64, "pattern": np.float64}
 _MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
@@ -29,8 +34,43 @@ _LONGEST_ENTRY = 1000  # characters
 _FREE_TEXT = 2**20  # characters, for comments
 
 
-def read_mtx(path: Path, options: Options) -> Part:
-    """Read one view."""
+def read_mtx(path: Path, options: Options) -> Part | list[Part]:
+    """Read one view; of a matrix of 10x, with barcodes and features beside it, one for each type of feature."""
+    beside = beside_matrix(path)
+    part = _read_matrix(path, options)
+    if beside is None or options.transpose is not None:
+        return part
+    n_features, n_cells = part.arrays[0].shape
+    barcodes = _read_lines(beside[0], options.max_bytes, n_cells)
+    features = _read_lines(beside[1], options.max_bytes, n_features)
+    columns = [line + line[-1:] * (2 - len(line)) for line in features]
+    ids, names = [line[0] for line in columns], [line[1] for line in columns]
+    kinds = [line[2] for line in columns] if all(len(line) > 2 for line in columns) else []
+    cells = cells_by_features(path, part.arrays[0].T.tocsr(), [line[0] for line in barcodes], ids, names, kinds)
+    return [replace(own, names=own.names or part.names) for own in cells]
+
+
+def beside_matrix(path: Path) -> tuple[Path, Path] | None:
+    """Return the files of barcodes and of features beside a matrix of 10x, by their names."""
+    found = re.fullmatch(r"(.*)matrix\.mtx(\.gz)?", path.name, re.IGNORECASE)
+    if found is None:
+        return None
+    files = {}
+    for kind in ("barcodes", "features", "genes"):
+        choices = [path.with_name(f"{found[1]}{kind}.tsv{end}") for end in ("", ".gz")]
+        files[kind] = next((file for file in choices if file.is_file()), None)
+    features = files["features"] or files["genes"]
+    return None if files["barcodes"] is None or features is None else (files["barcodes"], features)
+
+
+def _read_lines(path: Path, max_bytes: int, n_expected: int) -> list[list[str]]:
+    """Return the fields of each line, of one line more than expected at most."""
+    with reading(path, "a list of barcodes or features"), open_text(path, max_bytes) as text:
+        lines = islice((line for line in _bounded(text, n_expected) if line.strip()), n_expected + 1)
+        return [line.rstrip("\r\n").split("\t") for line in lines]
+
+
+def _read_matrix(path: Path, options: Options) -> Part:
     zipped = path.suffix.lower() == ".gz"
     opener: Any = gzip.open if zipped else open
     with opener(path, "rt", encoding="latin-1") as lines, reading(path, "a Matrix Market file"):

@@ -16,6 +16,7 @@ from manyview.io._common import Options, Other, Part, Variables, check_size, che
 from manyview.io._variables import NPZ_RULE, as_labels, part_from_variables
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_LAST_CHARACTER = 0x10FFFF
 _SPARSE_KEYS = {"format", "shape", "data"}  # every file of scipy.sparse.save_npz has these
 
 
@@ -80,7 +81,12 @@ def _read_members(path: Path, archive: zipfile.ZipFile, max_bytes: int) -> Varia
 def _read_array(stream: Any, n_bytes: int, where: str) -> np.ndarray:
     read_header(stream, n_bytes, where)
     stream.seek(0)
-    return npy.read_array(stream, allow_pickle=False)
+    array = npy.read_array(stream, allow_pickle=False)
+    if array.dtype.kind == "U" and array.size:
+        codes = np.ascontiguousarray(array).ravel().view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if codes.max() > _LAST_CHARACTER:  # Python and pandas raise a SystemError on these, wherever they meet them
+            raise FileFormatError(f"{where}: holds texts with the character {codes.max():#x}, which does not exist.")
+    return array
 
 
 def read_header(stream: Any, n_bytes: int, where: str) -> tuple[tuple[int, ...], np.dtype]:

@@ -330,4 +330,4 @@ def _read_labels(path: Path, n_samples: int) -> np.ndarray | None:
         with open_bytes(path, physical_memory()) as lines, reading(path, "a table"):
             n_lines = sum(bool(line.strip()) for line in lines)
         header = {n_samples: False, n_samples + 1: True}.get(n_lines)
-    return read_file(path, LABEL_READERS, Options(header=header, max_bytes=physical_memory())).labels
+    return read_file(path, LABEL_READERS, Options(header=header, max_bytes=physical_memory()))[0].labels

@@ -75,6 +75,8 @@ def orient(
         turned = list(range(len(parts)))
     elif given is None:
         turned = _recognise([part.table for part in parts], options, labels)
+        turned += [i for i, part in enumerate(parts) if part.table is not None and part.table.features_in_rows]
+        turned = sorted(set(turned))
     else:
         turned = _named(given, parts, view_names) if given else []
     oriented = [_transposed(part) if i in turned else part for i, part in enumerate(parts)]

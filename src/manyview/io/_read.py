@@ -18,10 +18,12 @@ from manyview._utils.formats import (
     extension_of,
     in_words,
     name_without_extension,
+    split_sheet,
     uncompressed,
 )
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
+from manyview.io._annotated import read_10x_h5, read_h5ad, read_h5mu
 from manyview.io._annotations import (
     LabelSource,
     LabelsPath,
@@ -32,18 +34,22 @@ from manyview.io._annotations import (
     side_by_side,
 )
 from manyview.io._common import Options, Part, plain_key
-from manyview.io._ids import key_numbers
+from manyview.io._ids import key_numbers, loosened
+from manyview.io._impute import IMPUTE, described, fill_cells
 from manyview.io._join import agreed_labels, joined, loosen, matched_by
 from manyview.io._matlab import read_mat
-from manyview.io._matrix_market import read_mtx
+from manyview.io._matrix_market import beside_matrix, read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz
 from manyview.io._orientation import orient
+from manyview.io._selection import constant_columns, distinct, select_columns
+from manyview.io._sheets import sheet_names
 from manyview.io._table_columns import read_table, read_table_labels, read_table_metadata, settle
 from manyview.io._table_files import LOADERS, Table, load_table
 from manyview.io._variables import is_label_key
 from manyview.views import Reading, Views
+from manyview.views.container import default_names
 
-Reader = Callable[[Path, Options], Part]
+Reader = Callable[[Path, Options], Part | list[Part]]
 
 _VIEW_READERS: dict[str, Reader] = {
     ".mat": read_mat,
@@ -51,6 +57,9 @@ _VIEW_READERS: dict[str, Reader] = {
     ".npy": read_npy,
     ".mtx": read_mtx,
     ".mtx.gz": read_mtx,
+    ".h5ad": read_h5ad,
+    ".h5mu": read_h5mu,
+    ".h5": read_10x_h5,
 }
 _LABEL_READERS: dict[str, Reader] = {".npy": read_npy_labels, ".txt": read_text_labels}
 
@@ -60,6 +69,22 @@ METADATA_READERS = {extension: read_table_metadata for extension in LABEL_FILES 
 
 _NO_TABLES = frozenset({"changelog", "citation", "copying", "license", "licence", "manifest", "notice", "readme"})
 """Names (normalised by `plain_key`) of ``.txt`` files beside data, which are left out of a folder."""
+
+_FROM_R = "R's own files are not read. In R: write.csv(x, 'x.csv'), or arrow::write_parquet(x, 'x.parquet')."
+_PICKLED = "Pickles are never opened, because a pickle can run any code. Save arrays as .npz, data frames as .parquet."
+_REMEDIES = {
+    **dict.fromkeys((".rds", ".rda", ".rdata"), _FROM_R),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib", ".pt", ".pth"), _PICKLED),
+    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "Save it as .xlsx or as CSV UTF-8."),
+    **dict.fromkeys((".feather", ".arrow", ".orc"), "Save it as .parquet, for example with pandas."),
+    **dict.fromkeys((".sav", ".dta", ".sas7bdat"), "Save it as CSV, for example with pandas or R's haven."),
+    **dict.fromkeys((".json", ".jsonl", ".xml"), "Save it as a table, such as CSV."),
+    **dict.fromkeys((".loom", ".hdf5", ".nc"), "Save it as .h5ad, .npz or .parquet."),
+    **dict.fromkeys(
+        (".zip", ".tar", ".tgz", ".7z", ".rar"), "Unpack it first; .gz, .bz2, .xz and .zst are read as they are."
+    ),
+}
+"""What to do with files of other formats."""
 
 
 def read_views(
@@ -76,23 +101,34 @@ def read_views(
     join: Literal["exact", "inner", "outer"] = "exact",
     match_ids: Literal["exact", "loose"] = "exact",
     transpose: bool | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    drop: str | Sequence[str] = (),
+    only: str | Sequence[str] = (),
+    one_hot: str | Sequence[str] = (),
+    impute: Literal["median", "mean", "most_frequent", "knn", "zero"] | None = None,
+    decimal: Literal[".", ","] | None = None,
+    encoding: str | None = None,
     max_bytes: int | None = None,
 ) -> Views:
     """Read views, and labels and sample ids where there are any, from one file or from several.
 
-    Values are unchanged: types are kept and missing values are NaN, for :func:`manyview.check_views` to check. Nothing
-    is ever unpickled.
+    Values are unchanged unless ``impute`` or ``one_hot`` say otherwise: types are kept and missing values are NaN, for
+    :func:`manyview.check_views` to check. ``views.reading`` says what was skipped, left out or filled in. Nothing is
+    ever unpickled.
 
     Parameters
     ----------
     path : path, sequence of paths, or mapping of name to path
-        One file that holds all views (``.mat`` of any version, ``.npz``) or one view; several files with one
-        view each, of any formats (also ``.npy``, ``.mtx``, ``.mtx.gz``, ``.parquet``, ``.csv``, ``.tsv``, ``.tab``,
-        ``.txt``, these four also as ``.gz``, ``.bz2``, ``.xz`` or ``.zst``); or a folder: all files of these formats
-        in it, sorted by name. In a folder, hidden files and texts such as ``README.txt`` are left out, and a file
-        called ``labels``, ``truth``, ``y`` or the like is taken as ``labels``. The columns of a ``.txt`` may be
-        separated by tabs, commas, semicolons or spaces.
+        One file that holds all views (``.mat`` of any version, ``.npz``, ``.h5mu``) or one view; several files with
+        one view each, of any formats (also ``.npy``, ``.mtx``, ``.mtx.gz``, ``.parquet``, ``.xlsx``, ``.h5ad``, ``.h5``
+        of 10x, ``.gct``, ``.csv``, ``.tsv``, ``.tab``, ``.txt``, the last four also as ``.gz``, ``.bz2``, ``.xz`` or
+        ``.zst``); a folder with ``matrix.mtx``, ``barcodes.tsv`` and ``features.tsv`` of 10x; or any other folder: all
+        files of these formats in it, sorted by name. ``"omics.xlsx:RNA"`` is one sheet of a workbook. In a folder,
+        hidden files and texts such as ``README.txt`` are left out, and a file called ``labels``, ``truth``, ``y`` or
+        the like is taken as ``labels``. Columns of text may be separated by tabs, commas or semicolons, in a ``.txt``
+        also by spaces.
     views_key : str or sequence of str, optional
+        In ``.h5ad``: ``X`` (default), entries of layers and of obsm, such as ``"obsm/X_pca"``; in ``.h5mu``: modalities
+        (default: all), or matrices of them, such as ``"rna/layers/counts"``.
         In ``.mat`` and ``.npz``: the variable(s) with the views. By default, in ``.mat``, a cell of matrices
         (usual names such as ``X``, ``data`` or ``fea`` come first), else numbered matrices (``X1``, ``X2``,
         ...), else one matrix with a usual name; in ``.npz`` all 2-D arrays of numbers. Two that are equally
@@ -111,8 +147,8 @@ def read_views(
         distinct whole numbers that stand first, are named like ids, count the rows or recur in other files may be
         ids or features: these are an error, which asks for ``id_column``.
     label_column : str, optional
-        In tables: the column with the classes. By default one called ``label``, ``class`` or
-        ``ground_truth``.
+        In tables, and in ``obs`` of ``.h5ad`` and ``.h5mu``: the column with the classes. By default one called
+        ``label``, ``class`` or ``ground_truth``. All of ``obs`` is in ``metadata``.
     labels : path, or sequence of paths, optional
         A file with the classes (a table or ``.npy`` as above, or ``.txt`` with one class per line), used instead of
         labels found elsewhere. ``"clinical.csv:subtype"`` names a column of it, ``"clinical.csv:subtype@barcode"``
@@ -142,6 +178,22 @@ def read_views(
         default, this is recognised by names where these leave no doubt, with an ``OrientationWarning``: names of
         samples in other files or in that of ``labels`` stand in the first line, or features such as genes in the first
         column and samples in the first line. Where they leave some, it is an error. False: samples are in rows.
+    drop : str or sequence of str, optional
+        Columns to leave out, by name or pattern (``"batch"``, ``"qc_*"``); with features in rows, the rows.
+    only : str or sequence of str, optional
+        The features to keep, by name or pattern; ids and classes are kept in any case.
+    one_hot : str or sequence of str, optional
+        Columns of categories in tables, by name or pattern: each of their values becomes a column of 0 and 1, such as
+        ``batch=A``.
+    impute : {"median", "mean", "most_frequent", "knn", "zero"}, optional
+        How single missing cells are filled in, by scikit-learn's imputers: by their column, or from the five nearest
+        samples (knn). A row that is wholly empty is a missing view of that sample and stays one. Infinite values are
+        not missing.
+    decimal : {".", ","}, optional
+        The decimal mark of tables of text; the other one then separates thousands. By default it is recognised, column
+        by column, where numbers such as ``1,5`` or ``1,234.5`` leave no doubt.
+    encoding : str, optional
+        The encoding of tables of text. Default: UTF-8, or UTF-16 where the file says so.
     max_bytes : int, optional
         Files that would take more memory, after decompression, are refused before it is allocated.
         Default: the memory of the machine.
@@ -176,7 +228,16 @@ def read_views(
         raise ValueError(f"join: expected 'exact', 'inner' or 'outer', got {join!r}.")
     if match_ids not in ("exact", "loose"):
         raise ValueError(f"match_ids: expected 'exact' or 'loose', got {match_ids!r}.")
+    if impute not in (None, *IMPUTE):
+        raise ValueError(f"impute: expected one of {', '.join(IMPUTE)}, got {impute!r}.")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal: expected '.' or ',', got {decimal!r}.")
     options = Options(
+        drop=_patterns("drop", drop),
+        only=_patterns("only", only),
+        one_hot=_patterns("one_hot", one_hot),
+        decimal=decimal,
+        encoding=_checked_encoding(encoding),
         views_key=views_key if views_key is None or isinstance(views_key, str) else tuple(views_key),
         labels_key=labels_key,
         id_column=_id_names(id_column),
@@ -191,26 +252,32 @@ def read_views(
     named = (source.columns(())[0] for source in sources if source.chosen.startswith(":"))
     left_out = frozenset(name for name in named if name and not name.isdecimal()) | _named_facts(files, facts)
     options = replace(options, left_out=left_out)
-    parts = [read_file(file, READERS, options) for file in files]
+    sources, facts = ([_with_sheet(source, options) for source in each] for each in (sources, facts))
+    by_file = [read_file(file, READERS, options) for file in files]
+    file_names = _names_of_parts(by_file, file_names)
+    parts = [part for own in by_file for part in own]
+    del by_file  # so that tables are freed once their numbers are extracted
     labels_table = _labels_table(sources or facts, options)
     parts, transposed = orient(
-        parts, options, labels_table, file_names or [name_without_extension(file) for file in files]
+        parts, options, labels_table, file_names or [name_without_extension(Path(part.source)) for part in parts]
     )
     if transposed and transpose is None:
         warn_user(
             f"features were in rows: transposed {', '.join(transposed)}. Pass transpose=False if each row is a sample.",
             OrientationWarning,
         )
-    parts = settle(parts, options, labels_table)
+    parts, selected = select_columns(parts, options)
+    parts = [_with_distinct_names(part) for part in settle(parts, options, labels_table)]
     options = replace(options, known_ids=_known_ids(parts))
     annotations = [_read_labels(source, options) for source in sources]
-    tables = [read_file(each.path, METADATA_READERS, replace(options, chosen=each.chosen)) for each in facts]
+    tables = [read_file(each.path, METADATA_READERS, replace(options, chosen=each.chosen))[0] for each in facts]
     check_order(annotations, parts)
     if not sources and label_column is not None and all(part.labels is None for part in parts):
         found = "; ".join(f"{part.source}: {', '.join(part.columns[:8]) or 'no table'}" for part in parts)
         raise FileFormatError(f"no file has a column {label_column!r} (label_column). Columns found: {found}.")
     how = matched_by([*parts, *annotations])
     loosely = ", loosely" if match_ids == "loose" and how not in (None, "position") else ""
+    notes = [*dict.fromkeys(note for part in [*parts, *annotations, *tables] for note in part.notes), *selected]
     written: dict[str, str] = {}
     if match_ids == "loose":
         loose, written = loosen([*parts, *annotations, *tables])
@@ -229,20 +296,64 @@ def read_views(
             if frame is None
             else side_by_side([("labels", _not_in(frame, sources, facts, more)), ("metadata", more)])
         )
-    reading = Reading(None if how is None else how + loosely, transposed, without)
+    frame = _with_metadata(frame, parts, ids, match_ids)
     if written and ids is not None:
         ids = np.array([written[id_] for id_ in ids.tolist()])
         frame = None if frame is None else frame.set_axis(ids)
+    view_names = tuple(names) if names is not None else _view_names(parts, file_names)
+    features = tuple(part.feature_names for part in parts for _ in part.arrays)
+    present, files_of_views = _present(parts), tuple(part.source for part in parts for _ in part.arrays)
+    filled: dict[str, int] = {}
+    if impute is not None:
+        arrays, counts = fill_cells(
+            arrays, impute, places=files_of_views, features=features, samples=ids, present=present
+        )
+        own_names = view_names or default_names(len(arrays))
+        filled = {name: count for name, count in zip(own_names, counts, strict=True) if count}
+        notes.append(described(impute, own_names, counts))
     return Views(
         arrays=arrays,
-        names=tuple(names) if names is not None else _view_names(parts, file_names),
+        names=view_names,
         sample_ids=ids,
         labels=known,
-        present=_present(parts),
-        feature_names=tuple(part.feature_names for part in parts for _ in part.arrays),
+        present=present,
+        feature_names=features,
         metadata=frame,
-        reading=replace(reading, id_columns=tuple(dict.fromkeys(part.id_name for part in parts if part.id_name))),
+        reading=Reading(
+            matched_by=None if how is None else how + loosely,
+            transposed=transposed,
+            without_metadata=without,
+            id_columns=tuple(dict.fromkeys(part.id_name for part in parts if part.id_name)),
+            notes=tuple(filter(None, notes)),
+            filled=filled,
+            sources=files_of_views,
+        ),
     )
+
+
+def _patterns(argument: str, given: object) -> tuple[str, ...]:
+    patterns = (given,) if isinstance(given, str) else given
+    if not isinstance(patterns, Sequence) or not all(isinstance(one, str) for one in patterns):
+        raise TypeError(f"{argument}: expected a name of a column, or several, got {given!r}.")
+    return tuple(patterns)
+
+
+def _checked_encoding(encoding: str | None) -> str | None:
+    try:
+        if encoding is not None:
+            "".encode(encoding)
+    except LookupError:
+        raise ValueError(f"encoding: there is no encoding of texts {encoding!r}, such as 'cp1252'.") from None
+    return encoding
+
+
+def _with_distinct_names(part: Part) -> Part:
+    """Make the names of features distinct, and note which do not distinguish samples."""
+    if part.feature_names is None:
+        return part
+    names, note = distinct(part.source, part.feature_names)
+    notes = (note, constant_columns(part.source, names, part.arrays[0]))
+    return replace(part, feature_names=names, notes=(*part.notes, *filter(None, notes)))
 
 
 def _id_names(id_column: object) -> tuple[str, ...] | Literal[False] | None:
@@ -269,9 +380,10 @@ def _labels_table(sources: Sequence[LabelSource], options: Options) -> Table | N
     """Return the first file of labels, if it is a table, to find values of the views in it."""
     path = sources[0].path if sources else None
     extension = None if path is None else extension_of(path, LABEL_READERS)
-    if path is None or extension is None or LABEL_READERS[extension] is not read_table_labels or not path.is_file():
+    file = None if path is None else split_sheet(path)[0]
+    if path is None or extension is None or LABEL_READERS[extension] is not read_table_labels:
         return None
-    return load_table(path, options) if path.stat().st_size else None
+    return load_table(path, options) if file is not None and file.is_file() and file.stat().st_size else None
 
 
 def _known_ids(parts: Sequence[Part]) -> np.ndarray | None:
@@ -313,6 +425,33 @@ def _not_in(
     return frame.drop(columns=same)
 
 
+def _with_sheet(source: LabelSource, options: Options) -> LabelSource:
+    """Move the sheet of ``FILE.xlsx:SHEET:COLUMN`` from the column to the file, if the workbook has such a sheet."""
+    if extension_of(source.path) != ".xlsx" or not source.chosen.startswith(":") or not source.path.is_file():
+        return source
+    sheet, _, column = source.chosen[1:].partition(":")
+    if sheet not in sheet_names(source.path, options.max_bytes):
+        return source
+    return LabelSource(Path(f"{source.path}:{sheet}"), column and f":{column}")
+
+
+def _with_metadata(
+    metadata: pandas.DataFrame | None, parts: Sequence[Part], ids: np.ndarray | None, match_ids: str
+) -> pandas.DataFrame | None:
+    """Add what files such as ``.h5ad`` tell about the samples to the labels."""
+    for part in parts:
+        if part.metadata is None or not len(part.metadata.columns):
+            continue
+        frame = part.metadata
+        if ids is not None:
+            frame = frame.set_axis(frame.index.map(loosened)) if match_ids == "loose" else frame
+            frame = frame.reindex(ids)
+        known = pandas.DataFrame(index=frame.index) if metadata is None else metadata
+        new = [column for column in frame if column not in known]
+        metadata = pandas.concat([known, frame[new].set_axis(known.index)], axis=1)
+    return metadata
+
+
 def _read_labels(source: LabelSource, options: Options) -> Part:
     """Read one column of labels."""
     extension = extension_of(source.path, LABEL_READERS)
@@ -320,7 +459,7 @@ def _read_labels(source: LabelSource, options: Options) -> Part:
         raise FileFormatError(
             f"{source.path}: has no columns with names, so {source.chosen!r} cannot be one. Pass the file alone."
         )
-    return read_file(source.path, LABEL_READERS, replace(options, chosen=source.chosen))
+    return read_file(source.path, LABEL_READERS, replace(options, chosen=source.chosen))[0]
 
 
 def read_labels(
@@ -361,16 +500,24 @@ def _files(
     elif isinstance(path, str | os.PathLike):
         if not Path(path).is_dir():
             return [Path(path)], None, labels
+        if (matrix := _matrix_in(Path(path))) is not None:
+            return [matrix], None, labels
         files, labels = _files_in(Path(path), labels, facts)
         names = [name_without_extension(file) for file in files]
     elif isinstance(path, Sequence) and not isinstance(path, bytes):
         files = [Path(file) for file in path]
-        names = [name_without_extension(file) for file in files]
+        names = [file.name if file.is_dir() else name_without_extension(file) for file in files]
     else:
         raise TypeError(f"path: expected a path, several paths or a folder, got {type(path).__name__}.")
     if not files:
         raise ValueError("path: expected at least one file, got none.")
-    return files, names, labels
+    return [_matrix_in(file) or file for file in files], names, labels
+
+
+def _matrix_in(folder: Path) -> Path | None:
+    """Return the matrix of a folder as 10x writes it, with ``barcodes.tsv`` and ``features.tsv`` beside it."""
+    choices = [folder / f"matrix.mtx{end}" for end in ("", ".gz")] if folder.is_dir() else []
+    return next((file for file in choices if file.is_file() and beside_matrix(file) is not None), None)
 
 
 def _files_in(
@@ -378,6 +525,8 @@ def _files_in(
 ) -> tuple[list[Path], list[LabelSource]]:
     visible = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     data = [file for file in visible if extension_of(file, READERS) is not None and not _is_text_beside(file)]
+    beside = {file for matrix in data for file in beside_matrix(matrix) or ()}
+    data = [file for file in data if file not in beside]
     if not labels:
         could = [file for file in data if extension_of(file, LABEL_READERS)]
         named = [file for file in could if is_label_key(name_without_extension(file))]
@@ -403,18 +552,23 @@ def _is_text_beside(file: Path) -> bool:
     return file.suffix.lower() == ".txt" and plain_key(file.stem) in _NO_TABLES
 
 
-def read_file(path: Path, readers: Mapping[str, Reader], options: Options) -> Part:
-    """Read one file with the reader of its extension."""
+def read_file(path: Path, readers: Mapping[str, Reader], options: Options) -> list[Part]:
+    """Read one file with the reader of its extension; a file of several modalities has a part for each."""
+    given, path = path, split_sheet(path)[0]
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file.{similar_files(path)}")
     extension = extension_of(path, readers)
     if extension is None:
-        raise FileFormatError(f"{path}: cannot be read by its extension. Expected {_known(readers)}.")
+        known = next((remedy for end, remedy in _REMEDIES.items() if path.name.lower().endswith(end)), "")
+        raise FileFormatError(
+            f"{path}: cannot be read by its extension.{known and ' '}{known} Expected {_known(readers)}."
+        )
     if not path.is_file():
         raise FileFormatError(f"{path}: expected a file, found a folder.")
     if path.stat().st_size == 0:
         raise FileFormatError(f"{path}: the file is empty (0 bytes).")
-    return readers[extension](path, options)
+    found = readers[extension](given, options)
+    return found if isinstance(found, list) else [found]
 
 
 def _known(readers: Mapping[str, Reader]) -> str:
@@ -430,6 +584,18 @@ def similar_files(path: Path) -> str:
     names = {name_without_extension(file).lower(): file.name for file in there}
     close = [names[name] for name in get_close_matches(name_without_extension(path).lower(), names, n=3)]
     return f" Did you mean {' or '.join(close)}?" if close else " Paths are seen from the folder you are in."
+
+
+def _names_of_parts(by_file: Sequence[Sequence[Part]], file_names: Sequence[str] | None) -> list[str] | None:
+    """Return the names of the views of several files: those of the files, or of the modalities of a file."""
+    if file_names is None and len(by_file[0]) == 1:
+        return None
+    if file_names is None:
+        return [part.names[0] for part in by_file[0]]
+    names = []
+    for own, name in zip(by_file, file_names, strict=True):
+        names += [name] if len(own) == 1 else [part.names[0] for part in own]
+    return names
 
 
 def _view_names(parts: Sequence[Part], file_names: Sequence[str] | None) -> tuple[str, ...]:

@@ -10,19 +10,22 @@ from typing import Any
 import numpy as np
 import pandas
 
-from manyview._utils.formats import name_without_extension
-from manyview._utils.text import did_you_mean
+from manyview._utils.formats import extension_of, name_without_extension
+from manyview._utils.text import did_you_mean, shortened
 from manyview.exceptions import FileFormatError
 from manyview.io._annotations import LabelSource
 from manyview.io._common import Options, Part, plain_key, text_array_of_blocks, without_gaps
 from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, key_numbers, row_numbers
+from manyview.io._numbers import is_missing, is_number
+from manyview.io._selection import check_some_left, fits
 from manyview.io._table_files import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import is_whole
 
 
 def read_table(path: Path, options: Options) -> Part:
     """Load the table of one view. :func:`settle` classifies its columns, together with the other files."""
-    return Part(str(path), table=load_table(path, options))
+    table = load_table(path, options)
+    return Part(str(path), table=table, notes=table.notes)
 
 
 def settle(parts: Sequence[Part], options: Options, labels: Table | None = None) -> list[Part]:
@@ -54,11 +57,16 @@ def _settled(part: Part, id_at: int | None, options: Options) -> Part:
     features = [
         column for column, name in enumerate(table.names) if column not in skipped and name not in options.left_out
     ]
+    if options.only:
+        kept = [column for column in features if fits(table.names[column], options.only)]
+        check_some_left(table.path, [table.names[column] for column in features], len(kept), options.only)
+        features = kept
+    ids = _ids(table, id_at)
     return replace(
         part,
-        arrays=(_numbers(table, features),),
+        arrays=(_numbers(table, features, ids),),
         names=(name_without_extension(table.path),),
-        ids=_ids(table, id_at),
+        ids=ids,
         labels=None if label_at is None else _labels(table, label_at),
         columns=tuple(table.names),
         id_name=None if id_at is None else table.names[id_at],
@@ -69,9 +77,13 @@ def _settled(part: Part, id_at: int | None, options: Options) -> Part:
 
 def _with_texts(table: Table, id_at: int, options: Options) -> Table:
     """Return the table with its ids as written: pandas converts 007 to 7 in columns of numbers."""
-    if not is_numeric(table.frame[id_at]) or table.path.suffix.lower() == ".parquet":
+    if not is_numeric(table.frame[id_at]) or extension_of(table.path) in (".parquet", ".xlsx"):
         return table
-    return load_table(table.path, replace(options, id_column=(table.names[id_at],)))
+    name = table.names[id_at]
+    again = load_table(table.path, replace(options, id_column=(name,)))
+    frame = table.frame.copy(deep=False)
+    frame[id_at] = again.frame[again.names.index(name)]
+    return replace(table, frame=frame)
 
 
 def _names_only(parts: list[Part]) -> list[Part]:
@@ -114,6 +126,7 @@ def read_table_labels(path: Path, options: Options) -> Part:
         columns=tuple(table.names),
         label_name=table.names[label_at],
         id_name=None if id_at is None else table.names[id_at],
+        notes=table.notes,
     )
 
 
@@ -240,18 +253,37 @@ def _check_complete(table: Table, column: int, what: str) -> None:
         )
 
 
-def _numbers(table: Table, features: list[int]) -> np.ndarray:
+def _numbers(table: Table, features: list[int], ids: np.ndarray | None) -> np.ndarray:
     """Return the features as one array; empty cells are NaN, which `check_views` refuses."""
     columns = {column: numbers_in(table.frame[column]) for column in features}
-    text = [table.names[column] for column, values in columns.items() if not is_numeric(values)]
+    text = [column for column, values in columns.items() if not is_numeric(values)]
     if text:
-        raise FileFormatError(
-            f"{table.path}: expected numbers, but {len(text)} column(s) hold something else: {listed(text)}. "
-            "Pass id_column= or label_column= if that is what they are, else encode or remove them."
-        )
+        raise FileFormatError(_why_no_numbers(table, text, ids))
     if not features or table.frame.empty:
         raise FileFormatError(f"{table.path}: no features: {len(table.frame)} samples, columns {listed(table.names)}.")
-    return np.column_stack([_as_numpy(values) for values in columns.values()])
+    with np.errstate(invalid="ignore"):  # signalling NaN of other types of numbers
+        return np.column_stack([_as_numpy(values) for values in columns.values()])
+
+
+def _why_no_numbers(table: Table, text: list[int], ids: np.ndarray | None) -> str:
+    """Name the columns that hold text, a cell of the first of them, and the ways out."""
+    name, values = table.names[text[0]], table.frame[text[0]]
+    cells = values.dropna()
+    words = [not (isinstance(cell, str) and (is_number(cell) or is_missing(cell))) for cell in cells]
+    row = cells.index[words.index(True)] if any(words) else cells.index[0]
+    sample = f"row {row}" if ids is None else f"sample {str(ids[row])!r}"
+    names = listed([table.names[column] for column in text])
+    found = f"{table.path}: expected numbers, but {len(text)} column(s) hold something else: {names}"
+    found += f" (the first has {shortened(str(values[row]))!r} for {sample})"
+    if 0 < sum(words) <= len(words) / 2:
+        return (
+            f"{found}; {sum(words):,} of its {len(words):,} cells are no numbers. Correct these cells, or empty them "
+            f"if they are missing values; or leave the column out with drop={name!r}."
+        )
+    encoded = f", encode it with one_hot={name!r}" if values.nunique() <= len(values) / 2 else ""
+    return (
+        f"{found}. Leave it out with drop={name!r}{encoded}, or pass id_column= or label_column= if that is what it is."
+    )
 
 
 def _as_numpy(values: Any) -> np.ndarray:

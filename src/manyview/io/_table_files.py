@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,10 +14,11 @@ import numpy as np
 import pandas
 
 from manyview._utils.formats import extension_of, uncompressed
-from manyview._utils.imports import require
 from manyview.exceptions import FileFormatError
 from manyview.io._common import Options, check_size, plain_key, reading
-from manyview.io._lines import SPACES, find_separator, open_bytes, open_text, rows_of
+from manyview.io._layout import Layout, find_layout
+from manyview.io._lines import SPACES, open_bytes, rows_of
+from manyview.io._numbers import check_thousands, is_number, read_numbers
 
 BLOCK = 2**16
 """Lines or values processed at a time. All of them as Python strings would take many times the memory of the file."""
@@ -37,7 +38,7 @@ _ID_ENDS = frozenset({"id", "ids", "uid", "uuid", "barcode", "barcodes", "key", 
 """Last words of names of ids, as in ``case_id`` or ``bcr_patient_barcode``."""
 
 _NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
-_STORED_ONCE = ("dictionary<values=string", "dictionary<values=large_string")
+_SAMPLE = 200  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,10 @@ class Table:
     path: Path
     names: list[str]
     frame: Any
+    notes: tuple[str, ...] = ()
+    """What was skipped or changed, for the user."""
+    features_in_rows: bool = False
+    """Whether the format says so."""
 
 
 def is_id_name(name: str) -> bool:
@@ -68,37 +73,57 @@ def load_table(path: Path, options: Options) -> Table:
 
 
 def _load_text(path: Path, options: Options, *, separator: str | None, kind: str) -> Table:
-    open_stream = partial(open_bytes, path, options.max_bytes)
-    with open_stream() as stream, reading(path, kind):
-        if b"\0" in stream.read(2**13):
-            raise FileFormatError(f"{path}: expected {kind}, UTF-8 text, found binary data or another encoding.")
-        if separator is None:
-            separator = find_separator(path, options.max_bytes)
-        first_line, n_lines = _check_lines(path, separator, options.max_bytes)
-        has_header = _has_header(path, first_line, options.header)
-        width = len(first_line)
-        names = first_line if has_header else [str(column) for column in range(width)]
-        named = [at for at, name in enumerate(names) if name in (options.id_column or ())]
-        id_at = named[0] if named else 0
-        if n_lines == has_header:  # before pandas makes columns, which is slow for many names
-            raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
-        # Each number is stored twice: in the table and in the view.
-        check_size(path, 2 * 8 * n_lines * width, options.max_bytes)
-        parse = partial(
-            pandas.read_csv,
-            sep=r"\s+" if separator == SPACES else separator,
-            header=0 if has_header else None,
-            names=range(width),
-            index_col=False,
-            encoding="utf-8-sig",
-            low_memory=False,
-            chunksize=BLOCK,
-        )
-        # As text, because pandas converts the id 001 to 1. Undone where the column cannot hold ids.
-        text = {id_at} if width > 1 else set()
-        is_named = bool(named) or is_id_name(names[id_at])
-        frame = _parsed(open_stream, parse, n_lines, text, undone=set() if is_named else text)
-    return Table(path, names, frame)
+    with open_bytes(path, options.max_bytes), reading(path, kind):
+        try:
+            return _load_lines(path, options, separator, kind)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(_why_not_text(path, error, options.encoding)) from error
+
+
+def _load_lines(path: Path, options: Options, separator: str | None, kind: str) -> Table:
+    layout = find_layout(path, options.max_bytes, separator, options.encoding, kind)
+    lines = _check_lines(layout, options)
+    has_header = _has_header(path, lines.first, lines.has_row_names, options.header)
+    names, width, n_rows = lines.names(has_header), lines.width, lines.n_lines - has_header
+    named = [at for at, name in enumerate(names) if name in (options.id_column or ())]
+    id_at = named[0] if named else 0
+    if n_rows == 0:  # before pandas makes columns, which is slow for many names
+        raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
+    # Each number is stored twice: in the table and in the view.
+    check_size(path, 2 * 8 * lines.n_lines * width, options.max_bytes)
+    if layout.separator == ";" and options.decimal is None:
+        check_thousands(path, names, lines.sample)
+    parse = partial(
+        pandas.read_csv,
+        sep=r"\s+" if layout.separator == SPACES else layout.separator,
+        header=0 if has_header else None,
+        names=range(width),
+        index_col=False,
+        encoding="utf-8-sig",
+        low_memory=False,
+        chunksize=BLOCK,
+        nrows=n_rows,
+        decimal=options.decimal or ".",
+    )
+    # As text, because pandas converts the id 001 to 1. Undone where the column cannot hold ids.
+    text = {id_at} if width > 1 else set()
+    is_named = bool(named) or is_id_name(names[id_at])
+    frame = _parsed(layout.open_bytes, parse, n_rows, text, undone=set() if is_named else text)
+    read_numbers(path, names, frame, [at for at in range(width) if at != id_at or not is_named], options.decimal)
+    kept = [at for at in range(width - lines.n_empty_columns) if not (layout.is_gct and at == 1)]
+    frame = frame[kept].set_axis(range(len(kept)), axis=1)
+    return Table(path, [names[at] for at in kept], frame, layout.notes, layout.features_in_rows)
+
+
+def _why_not_text(path: Path, error: UnicodeDecodeError, encoding: str | None) -> str:
+    around = error.object[max(error.start - 12, 0) : error.start + 12]
+    if encoding is not None:
+        return f"{path}: is not written in {encoding} (encoding): {error.reason} in {around.decode('latin-1')!r}."
+    return (
+        f"{path}: is not UTF-8: byte 0x{error.object[error.start]:02x} in {around.decode('cp1252', 'replace')!r}. Pass "
+        "encoding='cp1252' if it was written by Windows in Western Europe or America, else the name of its encoding; "
+        "or save it as UTF-8."
+    )
 
 
 def _parsed(
@@ -186,37 +211,97 @@ def numbers_in(values: Any) -> Any:
     return whole if is_numeric(whole) else values  # integers of hundreds of digits are Python objects
 
 
-def _check_lines(path: Path, separator: str, max_bytes: int) -> tuple[list[str], int]:
-    """Return the fields of the first line and the number of lines, after checking that all have as many fields.
+@dataclass
+class _Lines:
+    """What a table of text consists of: the fields of its first line, and the number and the widths of its lines."""
+
+    first: list[str]
+    n_lines: int = 1
+    width: int = 0
+    """Number of fields of each line but the first."""
+    n_empty_columns: int = 0
+    """Columns at the end without a name and without values: a separator at the end of each line."""
+    sample: list[list[str]] = field(default_factory=list)
+    """Some rows, for a table with semicolons."""
+
+    @property
+    def has_row_names(self) -> bool:
+        """Return whether R wrote the table: each row begins with its name, which has no name of its own."""
+        return self.width == len(self.first) + 1 and not self.n_empty_columns
+
+    def names(self, has_header: bool) -> list[str]:
+        """Return the names of the columns."""
+        if not has_header:
+            return [str(column) for column in range(self.width)]
+        names = [name.strip() for name in self.first]
+        names[0] = names[0].removeprefix("#").lstrip()
+        return (
+            (["", *names] if self.has_row_names else [*names, ""])[: self.width] if len(names) < self.width else names
+        )
+
+
+def _check_lines(layout: Layout, options: Options) -> _Lines:
+    """Return what the table consists of, after checking that all lines have as many fields.
 
     pandas fills short rows with NaN and skips empty lines, either of which would change the samples.
     """
-    with open_text(path, max_bytes, newline="") as stream:
-        rows = rows_of(path, stream, separator, max_bytes)
+    path = layout.path
+    with layout.open_text() as stream:
+        rows = rows_of(path, stream, layout.separator, options.max_bytes)
         first: list[str] = next(rows, [])
         if not first:
             raise FileFormatError(f"{path}: the first line is empty; expected the names of the columns.")
-        n_lines, empty_line = 1, 0
+        found = _Lines(first)
+        n_lines, n_empty, empty_line, n_blank, has_ids = 1, len(first) - len(_without_end(first)), 0, 0, False
+        unnamed = 0  # the first line whose first field is a number, and so no name of a row
         for row in rows:
-            n_lines += bool(row)
+            line = layout.skipped + rows.line_num
             if not row:
-                empty_line = empty_line or rows.line_num
-            elif empty_line:
+                empty_line = empty_line or line
+                continue
+            if empty_line:
                 raise FileFormatError(f"{path}: line {empty_line} is empty, but more lines follow.")
-            elif len(row) != len(first):
-                raise FileFormatError(
-                    f"{path}: line {rows.line_num} has {len(row)} fields, the first line has {len(first)}."
-                )
-    return [name.strip() for name in first], n_lines
+            if not found.width:
+                found.width, has_ids = len(row), row[0] != "" and not is_number(row[0])
+                n_empty -= len(first) - len(row)
+            if len(row) != found.width or abs(len(row) - len(first)) > 1:
+                raise FileFormatError(f"{path}: line {line} has {len(row)} fields, the first line has {len(first)}.")
+            if row[-1] != "" or not n_empty:
+                n_empty = 0
+            elif n_empty > 1:
+                n_empty = min(n_empty, len(row) - len(_without_end(row)))
+            if found.width > len(first) and not unnamed and is_number(row[0]) and row[0] != str(n_lines):
+                unnamed = line
+            if layout.separator == ";" and len(found.sample) < _SAMPLE:
+                found.sample.append(row)
+            n_lines += 1
+            n_blank = n_blank + 1 if row[0] == "" == row[-1] and not any(row) else 0
+    if has_ids:  # spreadsheets write separators for empty rows below the table; without ids, it is a missing view
+        n_lines -= n_blank
+    found.width = found.width or len(first)
+    found.n_lines, found.n_empty_columns = n_lines, n_empty if n_lines > 1 and n_empty < found.width else 0
+    wrong = layout.skipped + 2 if found.width < len(first) and first[-1].strip() else unnamed * found.has_row_names
+    if wrong:
+        raise FileFormatError(f"{path}: line {wrong} has {found.width} fields, the first line has {len(first)}.")
+    return found
 
 
-def _has_header(path: Path, first_line: list[str], header: bool | None) -> bool:
+def _without_end(fields: list[str]) -> list[str]:
+    """Return the fields without empty ones at the end."""
+    end = len(fields)
+    while end and not fields[end - 1].strip():
+        end -= 1
+    return fields[:end]
+
+
+def _has_header(path: Path, first_line: list[str], has_row_names: bool, header: bool | None) -> bool:
     """Return whether the first line holds names. A line of numbers other than 0, 1, 2, ... is ambiguous."""
-    if header is not None:
+    if header is not None and not has_row_names:
         return header
-    with_ids = len(first_line) > 1 and not _is_number(first_line[0])
-    names = first_line[1:] if with_ids else first_line
-    if not all(map(_is_number, names)):
+    first_line = _without_end(first_line) or first_line
+    with_ids = len(first_line) > 1 and not is_number(first_line[0])
+    names = first_line[1:] if with_ids and not has_row_names else first_line
+    if has_row_names or not all(map(is_number, names)):
         return True
     # pandas numbers columns without names. A single number could also be the class of a sample.
     if len(names) > 1 and any(names == [str(start + i) for i in range(len(names))] for start in (0, 1)):
@@ -227,50 +312,23 @@ def _has_header(path: Path, first_line: list[str], header: bool | None) -> bool:
     )
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _n_characters(table: Any) -> int:
-    """Return the expanded bytes of the texts of a dictionary-encoded table."""
-    compute = require("pyarrow.compute", extra="files", purpose="Reading parquet")
-    n_characters = 0
-    for column in table.columns:
-        for chunk in column.chunks if str(column.type).startswith(_STORED_ONCE) else ():
-            lengths = compute.take(compute.binary_length(chunk.dictionary), chunk.indices)
-            n_characters += compute.sum(lengths).as_py() or 0
-    return n_characters
-
-
 def _load_parquet(path: Path, options: Options) -> Table:
-    parquet = require("pyarrow.parquet", extra="files", purpose="Reading parquet")
-    types = require("pyarrow.types", extra="files", purpose="Reading parquet")
-    with path.open("rb") as stream, reading(path, "parquet"):
-        schema = parquet.ParquetFile(stream).schema_arrow
-        nested = [field.name for field in schema if types.is_nested(field.type)]
-        if nested:
-            raise FileFormatError(
-                f"{path}: expected one value per sample and column, but {len(nested)} column(s) hold lists or records: "
-                f"{listed(nested)}. Give each value a column of its own, or remove them."
-            )
-        text = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
-        file = parquet.ParquetFile(stream, read_dictionary=text)
-        # Repeated values are stored once, so that a small file can announce any number of rows.
-        n_bytes = 8 * file.metadata.num_rows * file.metadata.num_columns
-        check_size(path, n_bytes, options.max_bytes)
-        table = file.read()
-        table.validate(full=True)  # invalid UTF-8, indices out of range
-        check_size(path, n_bytes + 4 * _n_characters(table), options.max_bytes)
-        frame = table.cast(schema).to_pandas()
-        if not isinstance(frame.index, pandas.RangeIndex):  # a meaningful index, such as ids
-            frame = frame.reset_index()
-        names = [str(name) for name in frame.columns]
-        frame.columns = range(len(names))
-    return Table(path, names, frame)
+    from manyview.io._parquet import load_parquet
+
+    return load_parquet(path, options)
+
+
+def _load_xlsx(path: Path, options: Options) -> Table:
+    from manyview.io._sheets import frame_of, load_sheet
+
+    names, rows, notes = load_sheet(path, options)
+    if not _has_header(path, names, False, options.header):
+        names = [str(column) for column in range(len(names))]
+    else:
+        rows = rows[1:]
+    if not rows:
+        raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
+    return Table(path, names, frame_of(path, names, rows, options), notes)
 
 
 LOADERS: dict[str, Callable[..., Table]] = {
@@ -278,7 +336,9 @@ LOADERS: dict[str, Callable[..., Table]] = {
     ".tsv": partial(_load_text, separator="\t", kind="TSV"),
     ".tab": partial(_load_text, separator="\t", kind="TSV"),
     ".txt": partial(_load_text, separator=None, kind="a table"),
+    ".gct": partial(_load_text, separator="\t", kind="GCT"),
     ".parquet": _load_parquet,
+    ".xlsx": _load_xlsx,
 }
 
 

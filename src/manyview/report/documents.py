@@ -262,6 +262,8 @@ def describe_data(
         "transposed": [] if views.reading is None else list(views.reading.transposed),
         "metadata": None if views.metadata is None else [str(name) for name in views.metadata.columns],
         "without_metadata": 0 if views.reading is None else views.reading.without_metadata,
+        "notes": [] if views.reading is None else list(views.reading.notes),
+        "filled": {} if views.reading is None else dict(views.reading.filled),
         "n_classes": None if known is None else len(np.unique(known)),
         "n_labelled": None if known is None else len(known),
         "sorted_by_class": None if known is None else in_blocks(known),

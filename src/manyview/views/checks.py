@@ -140,6 +140,7 @@ def _check_all(given: Views, zero_views: Sequence[str] = (), **rules: Any) -> Vi
         known_as: dict[str, Any] = {
             "features": given.feature_names and given.feature_names[v],
             "samples": given.sample_ids,
+            "source": given.reading and given.reading.source(v),
         }
         values, has_view = check_values(array, where, present=has_view, **known_as, **rules)
         if given.names[v] in zero_views:
@@ -240,6 +241,7 @@ def check_values(
     present: np.ndarray | None = None,
     features: Sequence[str] | None = None,
     samples: np.ndarray | None = None,
+    source: str | None = None,
     first_row: int = 0,
     may_be_constant: bool = False,
     may_have_gaps: bool = False,
@@ -254,6 +256,8 @@ def check_values(
         become zero.
     features, samples : sequences, optional
         Names of the columns and rows, for errors.
+    source : str, optional
+        The file that the view was read from, for errors.
     first_row : int
         Index of the first row, for errors.
     may_be_constant : bool
@@ -298,7 +302,7 @@ def check_values(
         checked = keep_rows(checked, present)
     if not may_have_gaps:
         at = partial(_position, features=features, samples=samples, first_row=first_row)
-        _check_finite(checked, where, at)
+        _check_finite(checked, where, at, source)
         _check_size(checked, where, at, may_be_small=may_be_constant)
     seen = checked if present is None else checked[present]
     if not may_be_constant and _is_constant(seen):
@@ -350,16 +354,19 @@ def _position(row: int, column: int, *, features: Sequence[str] | None, samples:
     return f"row {first_row + row}{sample}, column {column}{feature}"
 
 
-def _check_finite(array: Array, where: str, at: Callable[[int, int], str]) -> None:
+def _check_finite(array: Array, where: str, at: Callable[[int, int], str], source: str | None) -> None:
     values = array.data if sp.issparse(array) else array
     finite = np.isfinite(values)
     if finite.all():
         return
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
+    remedy = "Impute or remove them first."
+    if source is not None and what == "NaN":
+        remedy = "Fill them in with impute='median' (or mean, most_frequent, knn, zero), or correct the file."
     raise ViewsError(
-        f"{where}: contains {what}, first at {at(*_row_and_column(array, int(np.argmin(finite))))}; "
-        f"{(~finite).sum()} of {np.prod(array.shape)} values are not finite. Impute or remove them first. (A row of "
-        "only NaN means that the sample has no values in this view.)"
+        f"{'' if source is None else f'{source}: '}{where}: contains {what}, first at "
+        f"{at(*_row_and_column(array, int(np.argmin(finite))))}; {(~finite).sum()} of {np.prod(array.shape)} values "
+        f"are not finite. {remedy} (A row of only NaN means that the sample has no values in this view.)"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,12 @@ class Reading:
         How many samples have no row in the files of metadata.
     id_columns : tuple of str
         The columns that held the ids of the samples.
+    notes : tuple of str
+        What else was skipped, left out, changed or filled in.
+    filled : dict of str to int
+        Number of missing cells that were filled in, by view; views without any are left out.
+    sources : tuple of str
+        The file of each view, or one file with all of them.
 
     Examples
     --------
@@ -40,6 +46,9 @@ class Reading:
     transposed: tuple[str, ...] = ()
     without_metadata: int = 0
     id_columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    filled: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -48,7 +57,11 @@ class Reading:
         matched = "" if self.matched_by is None else f"matched by {self.matched_by}"
         samples = "1 sample has" if self.without_metadata == 1 else f"{self.without_metadata:,} samples have"
         missing = f"{samples} no row in the metadata" if self.without_metadata else ""
-        return tuple(text for text in (turned, matched, missing) if text)
+        return tuple(text for text in (turned, matched, missing, *self.notes) if text)
+
+    def source(self, view: int) -> str | None:
+        """Return the file of a view."""
+        return None if not self.sources else self.sources[view if len(self.sources) > 1 else 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,15 +136,15 @@ class Views:
         _check_equal_rows(names, arrays)
         object.__setattr__(self, "arrays", arrays)
         object.__setattr__(self, "names", names)
-        for field in ("sample_ids", "labels"):
-            value = getattr(self, field)
+        for name in ("sample_ids", "labels"):
+            value = getattr(self, name)
             if value is not None:
                 value = np.asarray(value)
                 if value.shape != (self.n_samples,):
                     raise ViewsError(
-                        f"{field}: expected one value per sample, shape ({self.n_samples},), got {value.shape}."
+                        f"{name}: expected one value per sample, shape ({self.n_samples},), got {value.shape}."
                     )
-                object.__setattr__(self, field, value)
+                object.__setattr__(self, name, value)
         object.__setattr__(self, "present", self._check_present())
         object.__setattr__(self, "feature_names", self._check_feature_names())
         if self.metadata is not None and len(self.metadata) != self.n_samples:
@@ -163,13 +176,18 @@ class Views:
         return names
 
     @classmethod
-    def from_frames(cls, frames: Mapping[str, Any]) -> Views:
+    def from_frames(cls, frames: Mapping[str, Any], *, labels: Any = None, metadata: Any = None) -> Views:
         """Join data frames, one per view, on their indexes; a sample may be missing from some.
 
         Parameters
         ----------
         frames : mapping of str to data frame
             With the ids of the samples as index, and columns of numbers.
+        labels : Series, mapping of id to class, or str, optional
+            Known classes by the ids of the samples, or the name of a column of ``metadata``. Samples without one have
+            the label None; those of other samples are left out.
+        metadata : data frame, optional
+            Further facts about the samples, with their ids as index; likewise.
 
         Returns
         -------
@@ -180,7 +198,7 @@ class Views:
         Raises
         ------
         ViewsError
-            If an id occurs twice in a frame, or a frame has no ids.
+            If an id occurs twice in a frame, a frame has no ids, or labels or metadata are of other samples.
 
         Examples
         --------
@@ -193,12 +211,24 @@ class Views:
         Views(3 samples; mrna: 2, mirna: 1; 33% missing)
         >>> views.present.tolist()
         [[True, False], [True, True], [False, True]]
+        >>> kinds = {"tumour c": "basal", "tumour a": "luminal"}
+        >>> Views.from_frames({"mrna": mrna, "mirna": mirna}, labels=kinds).labels
+        array(['luminal', None, 'basal'], dtype=object)
         """
-        from manyview.views.joins import join_frames  # which builds on this module
+        from manyview.views.joins import annotations_of, join_frames  # which build on this module
 
         arrays, sample_ids, present = join_frames(frames)
+        classes, facts = annotations_of(sample_ids, labels, metadata)
         names, features = tuple(str(name) for name in frames), tuple(map(column_names, frames.values()))
-        return cls(arrays, names, sample_ids=sample_ids, present=present, feature_names=features)
+        return cls(
+            arrays,
+            names,
+            sample_ids=sample_ids,
+            labels=classes,
+            present=present,
+            feature_names=features,
+            metadata=facts,
+        )
 
     @property
     def n_samples(self) -> int:

@@ -66,6 +66,57 @@ def join_frames(frames: Mapping[str, Any]) -> Joined:
     return outer_join(arrays, [np.asarray(frame.index) for frame in frames.values()], places)
 
 
+def annotations_of(sample_ids: np.ndarray, labels: Any, metadata: Any) -> tuple[np.ndarray | None, Any]:
+    """Return labels and metadata in the order of the samples; None and missing values for samples without them."""
+    facts = None
+    if metadata is not None:
+        if not is_frame(metadata) or not hasattr(metadata, "columns") or not has_ids(metadata):
+            raise ViewsError("metadata: expected a data frame with the ids of the samples as its index.")
+        facts = _of_samples("metadata", metadata, sample_ids)
+    if labels is None:
+        return None, facts
+    if isinstance(labels, str):
+        if facts is None or labels not in facts.columns:
+            there = "there is no metadata" if facts is None else f"it has {', '.join(map(repr, facts.columns))}"
+            raise ViewsError(f"labels: expected the name of a column of metadata, got {labels!r}; {there}.")
+        found = facts[labels]
+    else:
+        import pandas
+
+        by_id = pandas.Series(labels) if isinstance(labels, Mapping) else labels
+        if not hasattr(by_id, "reindex") or getattr(by_id, "ndim", 0) != 1 or not has_ids(by_id):
+            raise ViewsError(
+                f"labels: expected a Series with the ids of the samples as its index, a dict of them, or the name of a "
+                f"column of metadata, got {_kind(labels)}. Frames are joined, so that positions say nothing."
+            )
+        found = _of_samples("labels", by_id, sample_ids)
+    known = found.notna().to_numpy()
+    if known.all():
+        return np.asarray(found.tolist()), facts
+    values = [_whole(one) if is_known else None for one, is_known in zip(found.tolist(), known, strict=True)]
+    return np.array(values, dtype=object), facts
+
+
+def _of_samples(where: str, table: Any, sample_ids: np.ndarray) -> Any:
+    """Return the rows of the samples."""
+    if not table.index.is_unique:
+        twice = table.index[table.index.duplicated()][0]
+        raise ViewsError(f"{where}: the id {str(twice)!r} occurs more than once in its index. Ids must be unique.")
+    if not table.index.isin(sample_ids).any():
+        raise ViewsError(
+            f"{where}: its ids and those of the frames have nothing in common, such as {str(table.index[0])!r} and "
+            f"{str(sample_ids[0])!r}."
+            if len(table)
+            else f"{where}: is empty."
+        )
+    return table.reindex(sample_ids)
+
+
+def _whole(value: Any) -> Any:
+    """Return a whole number that a missing value beside it has made a float as an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def unite_ids(ids: Sequence[Any], places: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return all ids in the order of their first appearance, and the positions of every table's rows among them."""
     # Empty lists are left out, because their type would change that of the others.

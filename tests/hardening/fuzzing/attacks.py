@@ -27,6 +27,8 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
+from . import seeds
+
 Files = dict[str, bytes]
 MB = 2**20
 
@@ -366,6 +368,167 @@ def _mat73(target: Target) -> Iterator[Files]:
     yield made(filtered)
     yield made(lambda file: file.__setitem__("X", numbers), libver="latest")
     yield made(lambda file: [file.create_group(f"g{i}") for i in range(2000)])
+
+
+def _hdf5_changes(target: Target, key: str) -> Iterator[Callable[[Any], Any]]:
+    """Changes of the item ``key`` of an HDF5 file: too large, elsewhere, or no matrix."""
+
+    def put(**options: Any) -> Callable[[Any], Any]:
+        def change(file: Any) -> None:
+            del file[key]
+            file.create_dataset(key, **options)
+
+        return change
+
+    def link(to: Any) -> Callable[[Any], Any]:
+        def change(file: Any) -> None:
+            del file[key]
+            file[key] = to
+
+        return change
+
+    yield put(shape=(2**40, 2**20), dtype="f8", chunks=(1024, 1024))
+    yield put(shape=(6, 2**20), dtype="f8", chunks=(6, 1024), compression="gzip", fillvalue=1.0)
+    yield put(data=np.zeros((5000, 2000)), compression="gzip", compression_opts=1)
+    yield put(shape=(3, 4), dtype="f8", external=[(target.outside, 0, 96)])
+    yield put(data=np.array(7.0))
+    yield put(data=h5py.Empty("f8"))
+    yield put(data=["text", "more"])
+    yield put(data=np.zeros(3, dtype=[("a", "f8"), ("b", "i4")]))
+    yield put(shape=(6, 2), dtype=h5py.vlen_dtype("f8"))
+    yield put(data=np.full(6, "a" * 10000, dtype=object), dtype=h5py.string_dtype())
+    yield link(h5py.ExternalLink(target.outside, "X"))
+    yield link(h5py.SoftLink("/"))
+
+    def virtual(file: Any) -> None:
+        layout = h5py.VirtualLayout((3, 4), "f8")
+        layout[:] = h5py.VirtualSource(target.outside, "X", (3, 4))
+        del file[key]
+        file.create_virtual_dataset(key, layout)
+
+    yield virtual
+
+    def gone(file: Any) -> None:
+        del file[key]
+
+    yield gone
+
+    def named(file: Any) -> None:
+        for name in ("encoding-type", "_index", "shape", "column-order"):
+            file[key].attrs[name] = np.arange(5000)
+
+    yield named
+    for shape in ((2**62, 2**62), (-1, 3), (6, 2**31), (6,), (0, 0)):
+        yield lambda file, shape=shape: file[key].attrs.__setitem__("shape", np.array(shape))
+
+
+def _spoilt(name: str, fill: Callable[[Any], Any], change: Callable[[Any], Any]) -> Files:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        with h5py.File(path, "w") as file:
+            fill(file)
+            change(file)
+        return {name: path.read_bytes()}
+
+
+def _h5ad(target: Target) -> Iterator[Files]:
+    for key in (
+        "X",
+        "X/data",
+        "X/indices",
+        "X/indptr",
+        "obs",
+        "obs/_index",
+        "obs/n",
+        "obs/kind",
+        "obs/kind/codes",
+        "var/_index",
+    ):
+        for change in _hdf5_changes(target, key):
+            yield _spoilt("data.h5ad", lambda file: seeds.put_modality(file, seeds.SPARSE.tocsr()), change)
+
+
+def _h5mu(target: Target) -> Iterator[Files]:
+    def fill(file: Any) -> None:
+        for name in ("rna", "adt"):
+            seeds.put_modality(file.require_group("mod").create_group(name), seeds.VIEWS[0])
+
+    for key in ("mod", "mod/rna", "mod/rna/X", "mod/rna/obs"):
+        for change in _hdf5_changes(target, key):
+            yield _spoilt("data.h5mu", fill, change)
+
+
+def _tenx(target: Target) -> Iterator[Files]:
+    for key in ("matrix", "matrix/data", "matrix/indptr", "matrix/shape", "matrix/barcodes", "matrix/features/name"):
+        for change in _hdf5_changes(target, key):
+            yield _spoilt("data.h5", seeds.tenx_h5, change)
+    matrix = b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1\n"
+    for barcodes, features in (
+        (b"", b""),
+        (b"a\nb\n", b"x\n" * 10**6),
+        (b"\xff\n\n", b"x\ty\n" * 2),
+        (b"a\na\n", b"x\ty\tz\n" * 2),
+    ):
+        yield {"data/matrix.mtx": matrix, "data/barcodes.tsv": barcodes, "data/features.tsv": features}
+
+
+def _xlsx(target: Target) -> Iterator[Files]:
+    first = next(iter(seeds.MAKERS["xlsx"]()))["data.xlsx"]
+    whole, sheet = seeds.unzipped(first), "xl/worksheets/sheet1.xml"
+
+    start = b'<?xml version="1.0"?>'
+    main = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
+    cell = b'<row r="%d"><c r="%s%d"><v>1</v></c><c r="B%d"><v>2</v></c></row>'
+    rows = [
+        b"".join(cell % (i, b"XFD", i, i) for i in range(1, 20000)),
+        cell % (1048576, b"A", 1048576, 1048576),
+        cell % (10**12, b"A", 10**12, 10**12),
+        b'<row r="1"><c r="ZZZZZZZ1"><v>1</v></c></row>',
+        b'<row r="1"><c r="A1" t="s"><v>99999999</v></c><c r="B1"><v>1e999</v></c></row>' * 2,
+        b'<row r="-5"><c r="A0"><v>nan</v></c><c t="d"><v>2020-13-45</v></c></row>',
+        b"<row/>" * 10**6,
+        b'<row r="1"><c r="A1" t="inlineStr"><is><t>' + b"x" * 10**6 + b"</t></is></c></row>",
+        b'<row r="1"><c r="A1"><f>1/0</f><v>&#x1b;[2J</v></c></row>',
+    ]
+    for content in rows:
+        yield {"data.xlsx": _zip({**whole, sheet: start + main % content})}
+    laughs = b"".join(b'<!ENTITY l%d "%s">' % (i + 1, b"&l%d;" % i * 10) for i in range(9))
+    for declared in (
+        b'<!DOCTYPE x [<!ENTITY l0 "ha">' + laughs + b"]>",
+        b'<!DOCTYPE x [<!ENTITY l9 SYSTEM "file://' + target.outside.encode() + b'">]>',
+    ):
+        body = main % b'<row r="1"><c r="A1" t="inlineStr"><is><t>&l9;</t></is></c></row>'
+        yield {"data.xlsx": _zip({**whole, sheet: start + declared + body})}
+        yield {"data.xlsx": _zip({**whole, sheet: start + b" " * 10**5 + declared + body})}
+    yield {"data.xlsx": _zip({**whole, "xl/media/x.bin": bytes(50 * MB)})}
+    for name in whole:
+        yield {"data.xlsx": _zip({key: content for key, content in whole.items() if key != name})}
+        yield {"data.xlsx": _zip({**whole, name: b""})}
+    yield {"data.xlsx": b"PK"}
+
+
+def _wild(target: Target) -> Iterator[Files]:
+    yield {"data.txt": b"!a\n" * 10**5}
+    yield {"data.txt": b"!" + b"a" * 10**6 + b"\n!series_matrix_table_begin\n"}
+    yield {"data.txt": b"!series_matrix_table_begin\n!series_matrix_table_end\n"}
+    yield {"data.txt": b"#a\n" * 10**5}
+    yield {"data.csv": b"#a\n" * 50 + b"id,x\na,1\nb,2\n"}
+    yield {"data.gct": b"#1.2\n99999999\t99999999\nName\tDescription\tS1\nx\tna\t1\n"}
+    yield {"data.gct": b"#1.2\n1\t1\n"}
+    yield {"data.csv": b"sep=;\n"}
+    yield {"data.csv": b"sep=\0\nid\0x\n"}
+    yield {"data.csv": b"\xff\xfe\x00\xd8\x00\xd8i\x00"}
+    yield {"data.csv": b"\xfe\xff" + b"\x00," * 10**5}
+    yield {"data.csv": "id;x\n".encode("utf-16") * 1000}
+    yield {"data.csv": b"id;x\n" + b"a;1,5\n" * 10**5}
+    yield {"data.csv": b"id,x\n" + b"".join(b'a%d,"1,234.5"\n' % i for i in range(10**5))}
+    yield {"data.csv": b"id,x\n" + b"".join(b"a%d,-\n" % i for i in range(10**5)) + b"z,1\n"}
+    yield {"data.csv": b"id,x\na," + b"1 234" * 10**5 + b"\nb,1\n"}
+    yield {"data.csv": b"Title\n" * 30 + b"id,x\na,1\n"}
+    yield {"data.csv": b"x,y\n" + b"a,1,2\n" * 3 + b"b,1\n"}
+    yield {"data.txt.gz": gzip.compress(b"!a\n" * 10**6, 1)}
+    yield {"data.txt.gz": gzip.compress(b"!" + b"a" * 10**7, 1)}
+    yield {"data.csv.gz": gzip.compress(b"#" + b"a" * 10**7 + b"\nid,x\na,1\n", 1)}
 
 
 # Tables ------------------------------------------------------------------------------------------------------------
@@ -797,6 +960,11 @@ MAKERS: dict[str, Callable[[Target], Iterator[Files]]] = {
     "parquet": _parquet,
     "mtx": _mtx,
     "mtx.gz": _mtx_gz,
+    "wild": _wild,
+    "xlsx": _xlsx,
+    "h5ad": _h5ad,
+    "h5mu": _h5mu,
+    "tenx": _tenx,
     "folder": _folder,
     "labels": _labels,
     "shards": _shards,

@@ -263,7 +263,8 @@ def _in_json(content: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
 
 _INSIDE = {
     ".npz": _in_zip,
-    ".mtx.gz": _in_gzip,
+    ".xlsx": _in_zip,
+    ".gz": _in_gzip,
     ".mat": _in_mat5,
     ".model": _in_model,
     ".db": _in_store,

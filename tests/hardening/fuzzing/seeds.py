@@ -167,8 +167,103 @@ def _parquet() -> Iterator[Seed]:
         (gaps, {"compression": None}),
         (frame.set_index("id"), {"compression": "zstd", "use_dictionary": False}),
         (pandas.DataFrame({"k": np.ones(6), "w": pandas.Categorical(NAMES)}), {}),
+        (pandas.DataFrame({"id": NAMES, "embedding": [*VIEWS[0][:5].tolist(), None]}), {}),
     ):
         yield {"data.parquet": some.to_parquet(**options)}
+
+
+def _wild() -> Iterator[Seed]:
+    """Texts as R, Excel, GEO and others write them."""
+    rows = "".join(f'"s{i}" {a} {b}\n' for i, (a, b) in enumerate(VIEWS[0][:, :2].round(3)))
+    yield {"data.txt": f'"x" "y"\n{rows}'.encode()}
+    comma = "".join(f"s{i};{a:.2f};{i or chr(45)}\n" for i, a in enumerate(VIEWS[0][:, 0])).replace(".", ",")
+    yield {"data.csv": f"Table 1;;\n;;\nid;x;y\n{comma};;\n".encode("utf-8-sig")}
+    yield {"data.txt": f"id\tx\ty\r\n{comma.replace(';', chr(9))}".encode("utf-16")}
+    yield {"data.csv": b'sep=;\nid;x\na;"1.234,5"\nb;12%\n'}
+    yield {"data.csv": b"# made up\n# id, x\nid,x,x\na,1 234,#N/A\nb,5'678,?\n"}
+    genes = "".join(f'"{10 + i}_at"\t{a}\t{b}\n' for i, (a, b) in enumerate(VIEWS[0][:, :2].round(3)))
+    geo = f'!Series_title\t"x"\n\n!series_matrix_table_begin\n"ID_REF"\t"GSM1"\t"GSM2"\n{genes}'
+    yield {"data.txt": f"{geo}!series_matrix_table_end\n".encode()}
+    yield {"data.txt.gz": gzip.compress(f"{geo}!series_matrix_table_end\n".encode(), mtime=0)}
+    yield {"data.gct": b"#1.2\n2\t2\nName\tDescription\tS1\tS2\nx\tna\t1.5\t3\ny\tna\t2\t4.25\n"}
+
+
+def _xlsx() -> Iterator[Seed]:
+    import openpyxl
+
+    rows = [["id", "x", "y"], *([f"s{i}", float(a), "-" if i == 2 else i] for i, a in enumerate(VIEWS[0][:, 0]))]
+    for sheets in ({"A": rows}, {"A": [["Title"], [], *rows], "B": []}, {"A": rows, "B": rows}):
+        workbook = openpyxl.Workbook()
+        workbook.remove(workbook.active)
+        for name, cells in sheets.items():
+            sheet = workbook.create_sheet(name)
+            for row in cells:
+                sheet.append(row)
+        yield _written("data.xlsx", workbook.save)
+
+
+def put_modality(group: Any, values: Any, n_samples: int = 6) -> None:
+    """Store a matrix and its names as anndata does."""
+    if sp.issparse(values):
+        own = group.create_group("X")
+        own.attrs["encoding-type"], own.attrs["shape"] = f"{values.format}_matrix", np.array(values.shape)
+        own["data"], own["indices"], own["indptr"] = values.data, values.indices, values.indptr
+    else:
+        group["X"] = values
+    for axis, length in (("obs", n_samples), ("var", values.shape[1])):
+        frame = group.create_group(axis)
+        frame.attrs["encoding-type"], frame.attrs["_index"] = "dataframe", "_index"
+        frame["_index"] = [f"{axis}{i}" for i in range(length)]
+        frame.attrs["column-order"] = np.array(["kind", "n"], dtype=object)
+        frame["n"] = np.arange(length)
+        kind = frame.create_group("kind")
+        kind.attrs["encoding-type"] = "categorical"
+        kind["categories"], kind["codes"] = ["cat", "dog"], (np.arange(length) % 3 - 1).astype(np.int8)
+
+
+def write_h5(path: Path, change: Callable[[Any], Any]) -> None:
+    """Write an HDF5 file; ``change`` is given its root."""
+    with h5py.File(path, "w") as file:
+        change(file)
+
+
+def _h5ad() -> Iterator[Seed]:
+    for values in (VIEWS[0], SPARSE, SPARSE.tocsr()):
+        yield _written("data.h5ad", lambda path, v=values: write_h5(path, lambda file: put_modality(file, v)))
+
+
+def _h5mu() -> Iterator[Seed]:
+    def write(file: Any) -> None:
+        for name, values in (("rna", SPARSE), ("adt", VIEWS[0])):
+            put_modality(file.require_group("mod").create_group(name), values)
+
+    yield _written("data.h5mu", lambda path: write_h5(path, write))
+
+
+def tenx_h5(file: Any) -> None:
+    """Fill a file as Cell Ranger does."""
+    group = file.create_group("matrix")
+    group["data"], group["indices"], group["indptr"] = SPARSE.data, SPARSE.indices, SPARSE.indptr
+    group["shape"], group["barcodes"] = np.array(SPARSE.shape), np.array([f"AAC{i}-1".encode() for i in range(7)])
+    features = group.create_group("features")
+    for key in ("id", "name", "feature_type"):
+        features[key] = np.array([f"{key[:2]}{i % (2 if key[0] == 'f' else 9)}".encode() for i in range(6)])
+
+
+def _tenx() -> Iterator[Seed]:
+    yield _written("data.h5", lambda path: write_h5(path, tenx_h5))
+    file = io.BytesIO()
+    scipy.io.mmwrite(file, SPARSE, precision=4)
+    lists = {
+        "barcodes": "".join(f"AAC{i}-1\n" for i in range(7)),
+        "features": "".join(f"E{i}\tG{i}\tRNA\n" for i in range(6)),
+    }
+    matrix = {"data/matrix.mtx": file.getvalue()}
+    yield {**matrix, **{f"data/{name}.tsv": text.encode() for name, text in lists.items()}}
+    yield {
+        "data/matrix.mtx.gz": gzip.compress(file.getvalue(), mtime=0),
+        **{f"data/{name}.tsv.gz": gzip.compress(text.encode(), mtime=0) for name, text in lists.items()},
+    }
 
 
 def _mtx(zipped: bool) -> Iterator[Seed]:
@@ -290,6 +385,11 @@ MAKERS: dict[str, Callable[[], Iterator[Seed]]] = {
     "parquet": _parquet,
     "mtx": lambda: _mtx(zipped=False),
     "mtx.gz": lambda: _mtx(zipped=True),
+    "wild": _wild,
+    "xlsx": _xlsx,
+    "h5ad": _h5ad,
+    "h5mu": _h5mu,
+    "tenx": _tenx,
     "folder": _folder,
     "labels": _labels,
     "shards": _shards,
