@@ -22,6 +22,7 @@ def path(tmp_path, request):
         for axis, names in (("obs", ["p", "q", "r"]), ("var", ["x", "y"])):
             frame = root.create_group(axis)
             frame.attrs["_index"] = "names"
+            frame.attrs["column-order"] = np.array(["first", "second"], dtype=object)
             chunks = {} if request.param is None else {"chunks": (2,), "compression": request.param}
             frame.create_dataset("names", data=names, dtype=h5py.string_dtype(), **chunks)
     return file
@@ -97,11 +98,12 @@ def test_names_in_another_file(path, tmp_path):
         read_views(path)
 
 
-def test_an_attribute_of_a_length_that_is_not_there(path):
-    """Attributes such as the name of the index are texts in a heap, too."""
+@pytest.mark.parametrize("text", ["names", "first", "second"])
+def test_an_attribute_of_a_length_that_is_not_there(path, text):
+    """Attributes such as the name of the index are texts in a heap, too; so are lists of names."""
     content = bytearray(path.read_bytes())
     heap = heaps(content)[0][0]
-    at = content.index(struct.pack("<IQ", len("names"), heap))
+    at = content.index(struct.pack("<IQ", len(text), heap))
     content[at : at + 4] = struct.pack("<I", 2**31)
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=r"an attribute announces a text of 2,147,483,648 bytes"):

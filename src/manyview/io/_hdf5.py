@@ -22,7 +22,7 @@ _HEAP = b"GCOL\x01\0\0\0"  # a global heap collection, version 1
 _HEAP_HEADER, _OBJECT_HEADER = struct.Struct("<8sQ"), struct.Struct("<HHIQ")
 # The type of texts of any length as attributes have it: a variable-length string of single bytes.
 _TEXT_TYPE = re.compile(rb"\x19\x01.\0\x10\0\0\0\x10\0\0\0\x01\0\0\0\0\0\x08\0", re.DOTALL)
-_LOOKED_AT = 40  # bytes after a type in which the descriptor of a text stands
+_LOOKED_AT = 64  # bytes after a type in which the first descriptor of a text begins
 _MAX_CHUNK = 2**30  # bytes
 
 
@@ -149,15 +149,17 @@ class Hdf5File:
             raise FileFormatError(f"{self.path}: has addresses of other sizes than 8 bytes, which are not read.")
         with self.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
             for found in _TEXT_TYPE.finditer(content):
-                self._check_attribute(content[found.end() : found.end() + _LOOKED_AT])
+                self._check_attribute(content, found.end())
 
-    def _check_attribute(self, content: bytes) -> None:
-        """Compare the length of a text, whose descriptor follows its type in an attribute, with what is stored."""
-        for at in range(4, len(content) - 12):
-            length, address = struct.unpack_from("<IQ", content, at - 4)
+    def _check_attribute(self, content: Any, start: int) -> None:
+        """Compare the lengths of texts, whose descriptors follow their type in an attribute, with what is stored."""
+        at, stop = start, start + _LOOKED_AT
+        while at < stop and at + 16 <= len(content):
+            length, address = struct.unpack_from("<IQ", content, at)
             largest = self._heaps.get(address + self.file.userblock_size)
             if largest is not None and length > largest:
                 raise FileFormatError(f"{self.path}: an attribute announces a text of {length:,} bytes.")
+            at, stop = (at + 1, stop) if largest is None else (at + 16, at + 17)  # the next of a list
 
     def compressed(self, group: Any, shape: tuple[int, ...], by_rows: bool) -> sp.csr_array:
         """Return the sparse matrix in ``data``, ``indices`` and ``indptr`` of a group."""
