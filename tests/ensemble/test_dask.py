@@ -229,7 +229,8 @@ def test_the_scheduler_has_nothing_to_warn_of(local_cluster, views, tmp_path, ca
     with local_cluster(2, processes=False, silence_logs=False) as client, client.as_current():
         opened = open_views({name: tmp_path / f"{name}.parquet" for name in "ab"}, block_rows=110)
         lazy = [array * 2 for array in in_chunks(views.arrays)]
-        for given in (opened, Views(lazy), Views([array.persist() for array in lazy])):
+        kept = [(array * 3).persist() for array in in_chunks(views.arrays)]
+        for given in (opened, Views(lazy), Views(kept)):
             models = [fit(given, random_state=seed) for seed in (0, 1)]
             for model in models:
                 assert (model.predict(given) == model.labels_).all().compute()

@@ -11,7 +11,7 @@ from manyview._utils.machine import physical_memory
 from manyview.engines.dask import DaskRows, to_dask
 from manyview.ensemble.columns import ROWS, VIEWS
 from manyview.views import Views
-from manyview.views.container import frame_values, is_frame, is_lazy
+from manyview.views.container import chunks_of, frame_values, is_frame, is_lazy
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -45,11 +45,6 @@ def worker_blocks(views: Views) -> tuple[int, ...]:
 
 def _cut(size: int, step: int) -> tuple[int, ...]:
     return tuple(min(step, size - start) for start in range(0, size, max(1, step)))
-
-
-def chunks_of(views: Views) -> tuple[int, ...] | None:
-    """Return the rows of the chunks of the first view that is a Dask array; None if none is."""
-    return next((array.chunks[0] for array in views.arrays if is_lazy(array)), None)
 
 
 def worker_rows(views: Views, client: Any) -> DaskRows:

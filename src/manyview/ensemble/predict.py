@@ -19,14 +19,14 @@ from manyview.engines import BLOCK_ROWS, Block
 from manyview.ensemble.anchors import AnchoredViews, has_view, lists_of
 from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, VIEWS
 from manyview.ensemble.consensus import Consensus, vote_product, votes_for
-from manyview.ensemble.dask import as_dask, chunks_of, raw_block
+from manyview.ensemble.dask import as_dask, raw_block
 from manyview.ensemble.kmeans import nearest_centre, unit_rows
 from manyview.ensemble.members import Lists, Member, member_labels
 from manyview.ensemble.samples import checked, is_distributed, local_rows, precision
 from manyview.exceptions import ViewsError
 from manyview.views import Views
 from manyview.views.checks import check_new_views
-from manyview.views.container import is_frame, is_table
+from manyview.views.container import chunks_of, is_frame, is_table
 from manyview.views.new_samples import match_fitted, order_columns
 
 

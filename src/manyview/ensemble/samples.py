@@ -17,13 +17,13 @@ from manyview._utils.machine import available_memory, check_memory, gib
 from manyview.engines import BLOCK_ROWS, Block, DaskRows, LocalRows, Rows
 from manyview.ensemble.anchors import GRAPH_NEIGHBORS, list_length, pool_size
 from manyview.ensemble.columns import HASHES, PATTERNS, ROWS, VIEWS
-from manyview.ensemble.dask import chunks_of, current_client, worker_blocks, worker_memory, worker_rows
+from manyview.ensemble.dask import current_client, worker_blocks, worker_memory, worker_rows
 from manyview.ensemble.members import families_with
 from manyview.exceptions import EngineError, ViewsError
 from manyview.graphs.content import Sketch, repetitions, row_hashes, row_keys, sketch_rows
 from manyview.views import Views, check_views
 from manyview.views.checks import check_block
-from manyview.views.container import is_lazy
+from manyview.views.container import chunks_of, is_lazy
 
 # Minimum number of rows in a block.
 _MIN_BLOCK_ROWS = 256

@@ -410,6 +410,11 @@ def is_lazy(value: Any) -> bool:
     return all(hasattr(value, name) for name in ("dask", "chunks", "shape"))
 
 
+def chunks_of(views: Views) -> tuple[int, ...] | None:
+    """Return the rows of the chunks of the first view that is a Dask array; None if none is."""
+    return next((array.chunks[0] for array in views.arrays if is_lazy(array)), None)
+
+
 def is_lazy_frame(value: Any) -> bool:
     """Return whether the value is a Dask data frame, without importing Dask."""
     return is_frame(value) and all(hasattr(value, name) for name in ("dask", "divisions", "to_dask_array"))
