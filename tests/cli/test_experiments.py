@@ -15,7 +15,7 @@ COMMANDS = ("list", "run", "show", "report", "export")
 def page(monkeypatch):
     """Replace the report by a short text; its template is not the matter here."""
     module = ModuleType("manyview.report.experiments")
-    module.render = lambda summary, store: f"<html>{summary['spec']['title']}</html>"
+    module.render = lambda summary, store, spec: f"<html>{summary['spec']['title']}</html>"
     monkeypatch.setitem(sys.modules, "manyview.report", ModuleType("manyview.report"))
     monkeypatch.setitem(sys.modules, "manyview.report.experiments", module)
     return module
@@ -163,7 +163,7 @@ def test_report_into_a_folder_that_is_not_there(call, library, page):
 def test_report_that_fails_leaves_the_old_one(call, library, page):
     out = library.folder / "report.html"
     out.write_text("old")
-    page.render = lambda summary, store: 1 / 0
+    page.render = lambda summary, store, spec: 1 / 0
     assert call("experiments", "report", "tiny", "--store", library.store, "--out", out).exit_code == 1
     assert out.read_text() == "old"
     assert sorted(path.name for path in library.folder.iterdir()) == ["report.html", "results.sqlite"]

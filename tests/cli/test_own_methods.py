@@ -114,7 +114,9 @@ def test_run_show_report_and_export_with_the_default_store(call, folder):
     assert shown.exit_code == 0
     assert "1 cells: 1 done" in shown.stdout
     assert call("experiments", "report", "mine.toml", "--out", "mine.html").exit_code == 0
-    assert "mine:Mine" in (folder / "mine.html").read_text()
+    page = (folder / "mine.html").read_text()
+    assert "mine:Mine" in page
+    assert "manyview experiments run mine.toml --store mine.sqlite --run-code" in page
     exported = call("experiments", "export", "mine.toml", "--format", "csv")
     assert "patients,mine" in exported.stdout
     (folder / "mine.py").write_text(MINE + "# changed\n")

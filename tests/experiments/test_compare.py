@@ -13,6 +13,7 @@ from manyview.exceptions import DatasetError
 from manyview.experiments import summarise
 from manyview.experiments._model import DONE, MEMORY, CellResult, DatasetFacts
 from manyview.experiments.compare import compare_results, comparison_spec
+from manyview.experiments.differences import interval
 from manyview.experiments.export import labels_csv, runs_csv
 from manyview.metrics import SCORES, adjusted_rand, clustering_scores
 
@@ -91,6 +92,17 @@ def test_the_best_comes_first_and_those_without_clusters_last():
     assert (last["status"], last["runs_done"], last["scores"]) == ({"memory": 2}, 0, None)
     assert last["reason"] == "needs 38 GiB, seed 0"
     assert found["agreement"]["methods"] == ["SFMC", "SMSC", "LMVSC"]
+
+
+def test_differences_are_of_runs_with_the_same_seed():
+    found = compare_results(*make(without=["MVGL"]))
+    first, _, third, last = found["methods"]
+    values = [
+        one["scores"]["acc"] - other["scores"]["acc"] for one, other in zip(first["runs"], third["runs"], strict=True)
+    ]
+    low, high = interval(values)
+    assert third["difference"] == pytest.approx({"pairs": 2, "mean": np.mean(values), "low": low, "high": high})
+    assert (first["difference"], last["difference"]) == (None, None)
 
 
 def test_stability_is_the_agreement_of_a_methods_own_runs():

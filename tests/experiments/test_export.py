@@ -312,6 +312,17 @@ def test_a_paper_is_spoken_of_only_where_there_is_one(own, everything):
     assert "printed in the paper" in render(everything)
 
 
+def test_remarks_on_fits_are_shown_everywhere(own):
+    cell = next(
+        entry.cell for entry in own.parts[0].entries if (entry.row, entry.cell.protocol) == ("mine", "shuffled")
+    )
+    own.results[cell.key] = replace(own.results[cell.key], reason="found 4 clusters, not 5")
+    summary = own.summary()
+    printed = "\n".join(str(getattr(piece, "plain", "")) for piece in summary_tables(summary))
+    for text in (to_markdown(summary, COMMAND), render(summary), printed):
+        assert "found 4 clusters, not 5 (1 of 2 runs)." in text
+
+
 def test_negative_scores_have_a_minus(own):
     summary = own.summary()
     summary["parts"][0]["tables"][0]["rows"][1]["shuffled"]["scores"]["ari"] = {"mean": -0.125, "std": 0.01}

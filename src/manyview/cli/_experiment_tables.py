@@ -268,8 +268,8 @@ def ranking_tables(ranking: Json) -> list[RenderableType]:
             table.add_row(words(method["name"]), f"{method['mean_rank']:.2f}", *ranks)
         pieces += _titled(f"ranks on {len(datasets)} datasets, rows {order}; 1 is best", table)
         pieces += _difference(ranking)
-    elif not ranking["left_out"]:
-        pieces.append(words("not enough results yet"))
+    else:
+        pieces.append(words("none: it takes results of the same methods on two datasets or more"))
     left_out: dict[str, list[str]] = {}
     for name, reason in ranking["left_out"].items():
         left_out.setdefault(reason, []).append(name)

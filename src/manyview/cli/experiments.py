@@ -221,7 +221,7 @@ def report(
     summary = _summary(spec, store, parts, seeds)
     from manyview.report.experiments import render
 
-    write_whole(out, render(summary, store=str(store)))
+    write_whole(out, render(summary, store=str(store), spec=spec))
     if as_json:
         print_json({"spec": spec, "report": str(out)})
     else:

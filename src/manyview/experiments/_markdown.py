@@ -196,6 +196,12 @@ def _tables(part: Mapping[str, Any], chosen: Sequence[str], usual: int | None) -
             ],
         )
         notes = [f"- {_escape(row['name'])}: {_escape(row['note'])}" for row in table["rows"] if row["note"]]
+        notes += [
+            f"- {_escape(row['name'])}, {COLUMN_NAMES[column]}: {_escape('; '.join(row[column]['notes']))}."
+            for row in table["rows"]
+            for column in columns
+            if row[column] is not None and row[column].get("notes")
+        ]
         if notes:
             yield "\n".join(notes)
 

@@ -17,6 +17,7 @@ from manyview.cluster._registry import HOMES, get_method
 from manyview.experiments import own_methods
 from manyview.experiments._model import DONE, SHUFFLED, Cell, CellResult, Dataset, DatasetFacts, Entry, Part, Row, Spec
 from manyview.experiments._outcomes import WAITING, Outcomes, mean_and_deviation
+from manyview.experiments.differences import mean_and_interval
 from manyview.metrics import SCORES, adjusted_rand
 
 ROW_ORDER = "rows shuffled, in another order for each seed"
@@ -122,7 +123,9 @@ def compare_results(
         are ordered by; ``note`` is a remark for the reader. Of each method, ``runs`` has every seed, ``scores`` mean
         and deviation of each score where classes are known, ``stability`` the mean agreement (adjusted Rand index)
         between its own runs, and ``agreement`` that with all other methods at the same seeds. The top-level
-        ``agreement`` has every pair. Methods without any clusters come last, with their ``reason``. ``notes`` are
+        ``agreement`` has every pair. ``difference`` is the accuracy of the first method less that of this one: mean and
+        95 % interval (``low``, ``high``) over ``pairs`` of runs with the same seed; None without classes, of the first
+        method, and without such pairs. Methods without any clusters come last, with their ``reason``. ``notes`` are
         remarks on runs of a user's own method that are done, such as that it changes its input.
 
     Examples
@@ -145,6 +148,8 @@ def compare_results(
     methods = [_method(name, own, outcomes, labels[name], between, scored) for name, own in cells.items()]
     criterion = "acc" if scored else "agreement" if between else "stability"
     methods.sort(key=lambda method: _sort_key(method, criterion), reverse=True)
+    for method in methods:
+        method["difference"] = _difference(methods[0], method) if scored else None
     return plain(
         {
             "n_clusters": part.entries[0].cell.parameters["n_clusters"],
@@ -215,6 +220,15 @@ def _method(
         "peak_bytes": max((run["peak_bytes"] for run in done if run["peak_bytes"] is not None), default=None),
         "runs": runs,
     }
+
+
+def _difference(first: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the accuracy of the first method less that of another one, in pairs of runs with the same seed."""
+    one, other = (
+        {run["seed"]: run["scores"]["acc"] for run in own["runs"] if run["scores"]} for own in (first, method)
+    )
+    values = [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
+    return None if method is first or not values else {"pairs": len(values), **mean_and_interval(values)}
 
 
 def _run(cell: Cell, outcomes: Outcomes, pairs: Sequence[Mapping[int, float]], scored: bool) -> dict[str, Any]:

@@ -96,15 +96,16 @@ def _compared(
         seeds = sorted(reference[dataset].keys() & other.get(dataset, {}).keys())
         if seeds:
             values = [reference[dataset][seed] - other[dataset][seed] for seed in seeds]
-            found.append({"dataset": dataset, "pairs": len(values), **_mean_and_interval(values)})
+            found.append({"dataset": dataset, "pairs": len(values), **mean_and_interval(values)})
     return found
 
 
 def _overall(means: Sequence[float]) -> dict[str, Any] | None:
-    return {"datasets": len(means), **_mean_and_interval(means)} if len(means) > 1 else None
+    return {"datasets": len(means), **mean_and_interval(means)} if len(means) > 1 else None
 
 
-def _mean_and_interval(values: Sequence[float]) -> dict[str, Any]:
+def mean_and_interval(values: Sequence[float]) -> dict[str, Any]:
+    """Return the mean of values, and its interval as ``low`` and ``high``, None of a single value."""
     low, high = interval(values) or (None, None)
     return {"mean": float(np.mean(values)), "low": low, "high": high}
 

@@ -301,7 +301,7 @@ def ranking_of(tables: Sequence[Mapping[str, Any]], generated: Collection[str]) 
             where = ", ".join(missing) or "any dataset that is compared"
             left_out[name] = f"no result yet, or never asked for, on {where}"
     if not datasets:
-        left_out |= dict.fromkeys(usable, "ranks need the same methods on two datasets or more that are not generated")
+        left_out |= dict.fromkeys(usable, "no other dataset has results of the same methods")
     chosen = {name: {dataset: usable[dataset][name] for dataset in datasets} for name in methods}
     return {"score": _RANKED_BY, "protocol": SHUFFLED, "datasets": datasets, **_ranks(chosen), "left_out": left_out}
 

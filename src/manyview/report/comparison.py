@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from manyview.experiments.wording import STATUS_NAMES
+from manyview.experiments.wording import STATUS_NAMES, difference_text
 from manyview.metrics import SCORES
 from manyview.report import experiment_figures
 from manyview.report._figure import Figure, figure, plain, series
@@ -40,6 +40,9 @@ def render(comparison: Mapping[str, Any]) -> str:
         best={score: _best(done, score) for score in SCORES} if is_scored else {},
         winners=_winners(comparison, done),
         headline=_headline(comparison, done),
+        differences={
+            method["name"]: difference_text(found) for method in done if (found := method.get("difference")) is not None
+        },
         ends=STATUS_NAMES,
         without=[method for method in methods if method["reason"]],
         dots=[(_title(score), drawn) for score in shown if (drawn := runs_figure(done, score)).data[0]["x"]],

@@ -29,7 +29,7 @@ _ENDS = {
 """Names of the outcomes of fits without scores."""
 
 
-def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
+def render(summary: Mapping[str, Any], *, store: str = "FILE", spec: str | None = None) -> str:
     """Render the summary of an experiment as one HTML page.
 
     Parameters
@@ -38,6 +38,8 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
         As :func:`manyview.experiments.summarise` gives it.
     store : str, default="FILE"
         The file with the results, for the commands that the page shows.
+    spec : str, optional
+        Name or path of the spec, for these commands. Default: its name.
 
     Returns
     -------
@@ -73,11 +75,14 @@ def render(summary: Mapping[str, Any], *, store: str = "FILE") -> str:
         ranks=figures.ranks(ranking) if ranking["methods"] else None,
         costs=_costs(summary["scatter"]),
         not_run=_not_run(summary["parts"]),
-        orders={order: name for order, name in COLUMN_NAMES.items() if has_paper or order != PUBLISHED},
+        orders=COLUMN_NAMES,
         has_paper=has_paper,
+        glance_orders=[order for order in COLUMN_NAMES if any(order in table["columns"] for table in tables)],
         short=STATUS_NAMES,
         ends=_ENDS,
         store=store,
+        spec=spec or summary["spec"]["name"],
+        run_code=any(row.get("code") for table in tables for row in table["rows"]),
     )
 
 
