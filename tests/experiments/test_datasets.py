@@ -158,6 +158,11 @@ def test_fingerprint_does_not_depend_on_how_the_values_are_stored():
     )
 
 
+def test_generated_data_are_the_same_in_every_process():
+    one, other = (load({"generate": {"n_samples": 20}}) for _ in range(2))
+    np.testing.assert_array_equal(one.arrays[0], other.arrays[0])
+
+
 # Files that a spec names
 
 

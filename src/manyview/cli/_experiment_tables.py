@@ -122,10 +122,11 @@ def _score_table(table: Json, columns: Sequence[str], scores: Sequence[str]) -> 
             for column in columns
         ]
         printed.add_row(words(row["name"]), *cells)
-    of = f" (stand-in for {table['stand_in_for']})" if table["stand_in_for"] else ""
+    stand_in = f" (stand-in for {table['stand_in_for']})" if table["stand_in_for"] else ""
     runs = max((row[column] or {}).get("runs") or 0 for row in table["rows"] for column in columns)
-    over = f", mean±deviation of up to {runs} runs by order of rows" if runs else ""
-    return _titled(f"{table['dataset']}{of}: {', '.join(scores)}{over}", printed)
+    of = f"mean±deviation of up to {runs} runs" if runs > 1 else "single runs"
+    over = f", {of} by order of rows" if runs else ""
+    return _titled(f"{table['dataset']}{stand_in}: {', '.join(scores)}{over}", printed)
 
 
 def _sweep_tables(part: Json, scores: Sequence[str]) -> list[RenderableType]:

@@ -124,7 +124,7 @@ def _below(folder: str, paths: Any) -> Any:
 
 
 def _generate(*, dtype: str = "float64", sorted: bool = False, **arguments: Any) -> Views:
-    views = make_multiview(**arguments)
+    views = make_multiview(**{"random_state": 0, **arguments})  # every process must make the same data
     if sorted:
         views = views.take(np.argsort(np.asarray(views.labels), kind="stable"))
     return replace(views, arrays=tuple(array.astype(dtype, copy=False) for array in views.arrays))

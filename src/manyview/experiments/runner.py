@@ -175,7 +175,7 @@ def _check_files(cells: list[Cell], store: Store) -> None:
             views = load(own[0].source, own[0].folder)
             check_views(views)
             found = facts(name, views)
-            if found.classes is None and any("n_clusters" not in cell.parameters for cell in own):
+            if found.classes is None:
                 raise DatasetError(
                     "it has no known classes, so nothing can be scored. Name them: labels = 'FILE:COLUMN'."
                 )
