@@ -13,7 +13,7 @@ import pytest
 from manyview._utils.formats import extension_of
 from manyview.cli._options import Source
 from manyview.datasets import make_multiview
-from manyview.io._read import READERS
+from manyview.io._files import READERS
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from manyview._utils.formats import COMPRESSED, LABEL_FILES, TEXT_TABLES, VIEW_FILES, in_words
 from manyview.exceptions import FileFormatError, MissingDependencyError
 from manyview.io import open_views, read_views
-from manyview.io._read import LABEL_READERS, READERS
+from manyview.io._files import LABEL_READERS, READERS
 from manyview.io._table_files import LOADERS
 
 ROOT = Path(__file__).parents[2]

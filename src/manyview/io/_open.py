@@ -17,8 +17,8 @@ from manyview._utils.imports import require
 from manyview._utils.machine import physical_memory
 from manyview.exceptions import FileFormatError, ViewsError
 from manyview.io._common import Options, reading
+from manyview.io._files import LABEL_READERS, read_file, similar_files
 from manyview.io._lines import open_bytes
-from manyview.io._read import LABEL_READERS, read_file, similar_files
 from manyview.io._shards import NPY, Block, Shard, Span, kind_of, open_shard, read_block, read_ids, size_of
 from manyview.views import Reading, Views
 
