@@ -31,7 +31,7 @@ def one_line(result, code):
     ("words", "text"),
     [
         (["experiments", "rum"], "No such command 'rum'. Did you mean 'run'? See: manyview experiments --help"),
-        (["experiments", "run", "tiny"], "Missing option '--store'. See: manyview experiments run --help"),
+        (["cluster", "a.csv"], "Missing option '-k' / '--clusters'. See: manyview cluster --help"),
         (["experiments", "show", "--store", "x"], "Missing argument 'SPEC'"),
         (["experiments", "run", "tiny", "--store", "x", "--workers", "0"], "Invalid value for '--workers'"),
         (["experiments", "run", "tiny", "--store", "x", "--seeds", "none"], "Invalid value for '--seeds'"),

@@ -292,6 +292,6 @@ def test_values_that_no_method_takes_are_reported_as_well(folder, tmp_path):
     table = pd.read_csv(folder / "petals.csv")
     table.loc[3, "x1"] = np.nan
     table.to_csv(folder / "petals.csv", index=False)
-    text = r"nothing was run. dataset 'flowers': views\['petals'\]: .*NaN"
+    text = r"nothing was run. dataset 'flowers': .*petals.csv: views\['petals'\]: .*NaN"
     with Store(tmp_path / "s.sqlite", create=True) as store, pytest.raises(DatasetError, match=text):
         run(spec_of(folder, READING), store)

@@ -22,7 +22,7 @@ from manyview.experiments import Store
 
 MANY = int(os.environ.get("MANYVIEW_SIGNALS", "50"))
 LIMIT = 60  # seconds to end in, on a machine that does other things as well
-ANSWER = {"result.json", "labels.csv", "graph.npz", "report.html"}
+ANSWER = {"result.json", "labels.csv", "graph.npz", "markers.csv", "report.html"}
 SPEC = """
 kind = "table"
 title = "to be stopped"

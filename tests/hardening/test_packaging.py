@@ -33,7 +33,7 @@ CORE = {canonical(Requirement(text).name) for text in PROJECT["dependencies"]}
 OPTIONAL = {
     canonical(Requirement(text).name): extra
     for extra, texts in EXTRAS.items()
-    if extra not in ("dev", "docs")
+    if extra not in ("dev", "docs", "all")
     for text in texts
 }
 # The distribution of a module, where its name is another one.
@@ -145,6 +145,7 @@ USE = {
         "manyview.read_views('a.mat')",
         "Reading MATLAB v7.3 files needs h5py",
     ),
+    "openpyxl": ("open('a.xlsx', 'wb').write(b'PK'); manyview.read_views('a.xlsx')", "Reading .xlsx needs openpyxl"),
     "pyarrow": (
         "open('a.parquet', 'wb').write(b'PAR1' + bytes(99) + b'PAR1'); manyview.read_views('a.parquet')",
         "Reading parquet needs pyarrow",

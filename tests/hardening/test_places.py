@@ -15,7 +15,7 @@ import manyview
 from manyview.datasets import make_multiview
 
 FEW = ("-k", "3", "--set", "n_members=8")
-ANSWER = {"result.json", "labels.csv", "graph.npz", "report.html"}
+ANSWER = {"result.json", "labels.csv", "graph.npz", "markers.csv", "report.html"}
 NAMES = {
     "unicode": "données Ünïcödé 数据 ß🙂",
     "newline": "two\nlines\tand a tab",

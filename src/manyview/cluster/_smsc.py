@@ -146,9 +146,9 @@ class SMSC(MultiViewClusterer):
                     self._frames(start, similarities),
                     max_iter=self.max_iter,
                     tol=self.tol,
-                    on_pass=self._on_pass(),
+                    on_pass=self._on_pass(before=i * self.max_iter, total=len(starts) * self.max_iter),
                 )
-                for start in starts
+                for i, start in enumerate(starts)
             ),
             key=lambda each: (each.n_filled, each.objective[-1]),
         )

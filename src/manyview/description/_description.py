@@ -12,7 +12,7 @@ import pandas
 from sklearn.exceptions import NotFittedError
 
 from manyview.description.annotations import Annotations, Names, cluster_names
-from manyview.description.markers import marker_tables
+from manyview.description.markers import by_view, marker_tables
 from manyview.description.metadata import ARTEFACT, Association, associations, in_sample_order, summary
 from manyview.description.on_disk import describe_drawn
 from manyview.description.samples import centre_distances, typical_samples
@@ -110,7 +110,7 @@ class Description:
             own = self.clusters.iloc[cluster]
             sure = "" if np.isnan(own["mean_confidence"]) else f", mean confidence {own['mean_confidence']:.3f}"
             lines.append(f"{name}: {own['size']} samples ({own['share']:.0%}){sure}")
-            for view, rows in self.markers[self.markers["cluster"] == cluster].groupby("view", sort=False):
+            for view, rows in by_view(self.markers[self.markers["cluster"] == cluster]):
                 shown = ", ".join(
                     f"{row.direction} {row.feature} ({row.auroc:.2f})" for row in rows.head(5).itertuples()
                 )

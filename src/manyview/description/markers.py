@@ -8,7 +8,7 @@ in the cluster and low in its partner is not confirmed: its p value is 1.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,11 +101,17 @@ def marker_tables(
     return table, pandas.concat(profiles, ignore_index=True), notes + _not_found(table, names)
 
 
+def by_view(markers: pandas.DataFrame) -> Iterator[tuple[str, pandas.DataFrame]]:
+    """Yield the markers of each view. Not by groupby: a view may be called like a file whose name is no text."""
+    for view in dict.fromkeys(markers["view"]):
+        yield view, markers[markers["view"] == view]
+
+
 def _not_found(markers: pandas.DataFrame, names: Sequence[str]) -> list[str]:
     """Return a sentence for each view without which some clusters are not found."""
     each = markers.drop_duplicates(["view", "cluster"])
     sentences = []
-    for view, rows in each[each["overlap"] < _SAME_CLUSTER].groupby("view", sort=False):
+    for view, rows in by_view(each[each["overlap"] < _SAME_CLUSTER]):
 
         def listed(some: pandas.DataFrame) -> str:
             return ", ".join(f"{names[row.cluster]} ({row.overlap:.2f})" for row in some.itertuples())

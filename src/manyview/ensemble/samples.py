@@ -220,7 +220,7 @@ def announce(model: Any, views: Views, n_learned: int) -> None:
         n_members=model.n_members,
         list_length=min(list_length(families_with(model.n_neighbors)), int(n_anchors)),
         n_threads=(model.n_jobs or joblib.cpu_count()) if client is None else 1,
-        block_rows=BLOCK_ROWS if client is None else max(worker_blocks(views)),
+        block_rows=BLOCK_ROWS if client is None else max(worker_blocks(views), default=0),
     )
     if client is None:
         footprint.announce(type(model).__name__, model.verbose)

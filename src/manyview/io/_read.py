@@ -221,7 +221,8 @@ def read_views(
         )
     parts, selected = select_columns(parts, options)
     parts = [_with_distinct_names(part) for part in settle(parts, options, labels_table)]
-    options = replace(options, known_ids=_known_ids(parts))
+    if sources or facts:
+        options = replace(options, known_ids=_known_ids(parts))
     annotations = [_read_labels(source, options) for source in sources]
     tables = [read_file(each.path, METADATA_READERS, replace(options, chosen=each.chosen))[0] for each in facts]
     check_order(annotations, parts)

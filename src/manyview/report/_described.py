@@ -15,6 +15,7 @@ import pandas
 from manyview._utils.text import plain, shortened
 from manyview.description import Description
 from manyview.description.heat_map import HeatMap, heat_maps, sample_order
+from manyview.description.markers import by_view
 from manyview.description.metadata import Association
 from manyview.description.survival import Curve
 from manyview.report._page import digits, percent
@@ -208,7 +209,7 @@ def _sentences(
                     for direction in ("high", "low")
                 },
             }
-            for view, rows in markers.groupby("view", sort=False)
+            for view, rows in by_view(markers)
         ]
         top = markers.sort_values(["strength", "difference"], ascending=False, kind="stable").drop_duplicates("feature")
         found.append(
