@@ -13,7 +13,7 @@ import pytest
 from manyview.exceptions import StoreError
 from manyview.experiments._model import ABSENT, DONE, Cell, CellResult, DatasetFacts
 from manyview.experiments._outcomes import Outcomes
-from manyview.experiments.store import Store
+from manyview.experiments.store import Store, _write_ahead
 
 CELL = Cell("blobs", {"generate": {"n_samples": 6}}, "TBGL", {"p": 0.5}, "shuffled", 3)
 FACTS = DatasetFacts("blobs", "f" * 64, 6, (("a", 4), ("b", 2)), np.array([0, 0, 1, 1, 2, 2]), True)
@@ -206,3 +206,22 @@ def test_results_under_a_former_name_are_mentioned(store):
     store.add(cell, replace(RESULT, key=cell.key), FACTS)
     with pytest.warns(UserWarning, match="holds 1 result.s. of InvariantTBGL, which is called GraphEnsemble now"):
         Store(store.path).close()
+
+
+def test_a_store_that_another_process_closes_is_waited_for(monkeypatch):
+    """The last one that closes a store locks it for a moment, and SQLite then refuses without waiting."""
+
+    class Locked:
+        refusals = 2
+
+        def execute(self, statement):
+            self.refusals -= 1
+            if self.refusals >= 0:
+                raise sqlite3.OperationalError("database is locked")
+
+    connection = Locked()
+    _write_ahead(connection)
+    assert connection.refusals == -1
+    monkeypatch.setattr("manyview.experiments.store._PATIENCE", 0)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        _write_ahead(Locked())

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -25,6 +26,7 @@ from manyview.io._numpy import read_header
 # SQLite keeps these two numbers at the head of the file: the application, and the version of the tables.
 _APPLICATION = 0x6D767870
 _VERSION = 1
+_PATIENCE = 30  # seconds to wait for other processes that use the file
 _TABLES = """
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY,
@@ -287,14 +289,28 @@ class Store:
             return self._connection.execute("SELECT key, run, started FROM starts ORDER BY rowid").fetchall()
 
 
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging. SQLite does not wait for this lock itself, which readers have for a moment."""
+    give_up = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
 def _connect(path: Path, create: bool) -> sqlite3.Connection:
     if not create:
         return _open_to_read(path)
-    connection = sqlite3.connect(path, timeout=30)
+    connection = sqlite3.connect(path, timeout=_PATIENCE)
     try:
         _check_kind(connection, path, may_be_empty=True)
         # readers do not wait for the writer, nor it for them; committed cells survive a power cut
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         with connection as write:
