@@ -18,8 +18,8 @@ from manyview.graphs import ANCHOR_SELECTORS
 from manyview.graphs.anchors import select_spread
 from manyview.views import Array, Views
 
-# Centres are found from all samples up to this many, or up to so many for each centre; of more, so many are drawn at
-# random: centres need to cover the data, and the cost then does not grow with the number of samples.
+# k-means finds the centres from all samples if there are at most _ALL_ROWS, or _ROWS_PER_CENTRE for each centre. If
+# there are more, the larger of these two numbers is drawn at random, so that the cost stops growing with n.
 _ALL_ROWS = 10_000
 _ROWS_PER_CENTRE = 50
 

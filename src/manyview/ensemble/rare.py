@@ -31,7 +31,7 @@ from manyview.views import Array, Views, check_views
 
 # Landmarks, at most, and drawn samples per landmark, at least. More landmarks make the pass over all samples slower.
 _LANDMARKS, _SAMPLES_PER_LANDMARK = 256, 40
-# A landmark with fewer drawn samples is not typical of the draw. A cluster of which so many are drawn is found anyway.
+# A landmark with fewer drawn samples around it is not typical. A cluster with this many in the draw is found anyway.
 _TYPICAL = 20
 # Candidates are farther from the landmarks than this share of the drawn samples.
 _WITHIN = 0.9975

@@ -1,4 +1,4 @@
-"""How large differences between methods are, with intervals, and what so many datasets and runs allow to say.
+"""How large differences between methods are, with intervals, and what the number of datasets and runs supports.
 
 Ranks and tests are in ``statistics.py``. Here one row is compared with each other one: on every dataset over pairs of
 runs with the same seed and order of rows, and over datasets.

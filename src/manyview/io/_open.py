@@ -27,7 +27,7 @@ Source: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _BLOCK_BYTES = 2**25
 _ROW_STEP = 8192
 _MOST_BLOCKS = 2**20
-_LARGER_PIECES = 8  # pieces that can only be read as a whole are blocks if they are up to so many times as large
+_LARGER_PIECES = 8  # row groups and chunks up to this many times the size of a block are blocks of their own
 _ID_ROWS = 2**20  # rows whose ids are compared at a time
 _KNOWN = ".npy, .parquet or a zarr folder"
 
