@@ -382,8 +382,8 @@ def _costs(scatter: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     found = {(point["row"], point["dataset"]): point for point in scatter}
     yield "## Time and memory of a fit"
     yield (
-        "Seconds / memory beyond that of program and data, rows shuffled: medians over runs that had other fits beside "
-        "them on the same machine, each with one thread; compiling is left out."
+        "Processor seconds of one thread / memory beyond that of program and data, rows shuffled: medians over the "
+        "runs; compiling is left out. For code of your own, the time that passed."
     )
     yield _table(
         ["method", *datasets],

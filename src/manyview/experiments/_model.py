@@ -311,7 +311,7 @@ class CellResult:
     labels : ndarray of shape (n_samples,), optional
         Clusters, in the order of the *file*, also if the rows were shuffled.
     seconds : float, optional
-        Time of the fit alone.
+        Time of the fit alone: of the processor, for a method of this package; that passed, for one of a user's own.
     peak_bytes : int, optional
         Peak memory during the fit, minus the memory before it.
     pictures : dict of ndarray
