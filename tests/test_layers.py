@@ -102,6 +102,7 @@ ALLOWED = {
         "experiments",
         "graphs",
         "metrics",
+        "plot",
         "views",
     },
     "cli": {

@@ -186,7 +186,7 @@ def library(monkeypatch, summary, tmp_path):
         "summarise": summarise,
         "to_csv": lambda summary, scores, columns: "part,acc\none,0.5\n",
         "to_latex": lambda summary, scores, columns: "\\begin{tabular}\n",
-        "to_markdown": lambda summary, command, scores, columns: f"<!-- {command} -->\n",
+        "to_markdown": lambda summary, command, scores, columns, pictures: f"<!-- {command} -->{pictures or ''}\n",
     }
     for name, fake in fakes.items():
         monkeypatch.setattr(manyview.experiments, name, fake, raising=False)

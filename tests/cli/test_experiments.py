@@ -188,3 +188,42 @@ def test_export(call, library, format, begin):
     out = library.folder / "out.txt"
     assert call(*words, "--out", out).stdout == f"{out}\n"
     assert out.read_text() == printed.stdout
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Replace the drawing of pictures; the drawings themselves are not the matter here."""
+    module = ModuleType("manyview.report.experiment_pictures")
+    module.draw = lambda summary: {"one": SimpleNamespace(svg="<svg/>", description="a curve")}
+    monkeypatch.setitem(sys.modules, "manyview.report.experiment_pictures", module)
+    return module
+
+
+def test_export_with_pictures_links_them_from_the_page(call, library, drawn):
+    pages = library.folder / "pages"
+    pages.mkdir()
+    out, folder = pages / "out.md", library.folder / "new" / "my pictures"
+    words = ["experiments", "export", "tiny", "--store", library.store, "--format", "markdown"]
+    assert call(*words, "--out", out, "--pictures", folder).stdout == f"{out}\n"
+    assert (folder / "one.svg").read_text() == "<svg/>"
+    page = out.read_text()
+    assert "{'one': ('../new/my%20pictures/one.svg', 'a curve')}" in page
+    assert f"--out {out} --pictures '{folder}' -->" in page
+
+
+@pytest.mark.parametrize("format", ["csv", "latex"])
+def test_only_pages_have_pictures(call, library, drawn, format):
+    words = ["experiments", "export", "tiny", "--store", library.store, "--format", format]
+    result = call(*words, "--pictures", library.folder / "new")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--pictures: only --format markdown shows pictures" in result.stderr
+    assert not (library.folder / "new").exists()
+
+
+def test_pictures_that_cannot_be_written(call, library, drawn):
+    (library.folder / "file").touch()
+    words = ["experiments", "export", "tiny", "--store", library.store, "--format", "markdown"]
+    result = call(*words, "--out", library.folder / "out.md", "--pictures", library.folder / "file")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"manyview: {library.folder / 'file'}: cannot be written: ")
+    assert not (library.folder / "out.md").exists()

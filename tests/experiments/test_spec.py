@@ -173,6 +173,12 @@ def test_sweep(written):
     assert found.axes == {"m": "anchors"}
 
 
+def test_growth_of_a_row_with_sizes_of_its_own(written):
+    (found,) = load_spec(written(GROWTH + "sizes = { n = [50, 70] }\n")).parts
+    values = {row: {e.value for e in found.entries if (e.row, e.axis) == (row, "n")} for row in ("TBGL", "ETLMSC")}
+    assert values == {"TBGL": {100, 200}, "ETLMSC": {50, 70}}
+
+
 def test_growth(written):
     (found,) = load_spec(written(GROWTH)).parts
     points = [
@@ -283,6 +289,11 @@ WRONG = {
         GROWTH.replace('axes = "n"', 'axes = "k"'),
         r"\[row 'ETLMSC'\] axes: expected one of n, m; got 'k'",
     ),
+    "growth sizes": (
+        GROWTH + "sizes = { m = [10] }\n",
+        r"\[row 'ETLMSC'\] sizes: expected one of n; got 'm'",
+    ),
+    "sizes of a table": (TABLE + "sizes = { n = [10] }\n", r"\[row 'SFMC'\] sizes: has no meaning in a part of kind"),
     "growth data": (GROWTH.replace("n_views = 3", "n_view = 3"), r"\[base\] n_view: .* Did you mean 'n_views'\?"),
     "growth stated": (GROWTH + "[stated.TBGL]\nk = 1\n", r"\[stated\.TBGL\] k: expected one of n, m"),
     "growth axis of two": (

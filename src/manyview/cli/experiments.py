@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
-from manyview._utils.files import write_whole
+from manyview._utils.files import write_folder, write_whole
 from manyview._utils.text import duration, printable
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._options import AsJson, examples, help_alone
@@ -232,6 +234,7 @@ def report(
     epilog=examples(
         "manyview experiments export paper --store paper.sqlite --format csv > paper.csv",
         "manyview experiments export paper --store paper.sqlite --format latex --columns shuffled --out tables.tex",
+        "manyview experiments export paper --store paper.sqlite --format markdown --out paper.md --pictures paper",
     )
 )
 def export(
@@ -248,6 +251,16 @@ def export(
             metavar="A,B,...", help="Columns of the tables: some of published, file-order, shuffled. Default: all."
         ),
     ] = "",
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            "--pictures",
+            metavar="FOLDER",
+            help="With markdown: write curves and graphs as SVG files into this folder and show them on the page. "
+            "Default: no pictures.",
+            show_default=False,
+        ),
+    ] = None,
     parts: PartNames = [],  # noqa: B006
     seeds: Seeds = None,
 ) -> None:
@@ -258,6 +271,8 @@ def export(
     store = _store(spec, store)
     chosen = [column.strip() for column in columns.split(",") if column.strip()]
     check_choice(scores, chosen)
+    if pictures is not None and format is not Format.MARKDOWN:
+        raise typer.BadParameter(f"only --format markdown shows pictures, not {format}.", param_hint="--pictures")
     summary = _summary(spec, store, parts, seeds)
     if format is Format.CSV:
         text = library.to_csv(summary, scores, chosen)
@@ -267,14 +282,27 @@ def export(
         words = [
             *(word for score in scores for word in ("--score", score)),
             *(["--columns", columns] if columns else []),
+            *(["--out", str(out)] if out and pictures else []),  # pictures are linked from there
+            *(["--pictures", str(pictures)] if pictures else []),
         ]
         command = f"{_command('export', spec, store, parts, seeds)} {shlex.join(['--format', 'markdown', *words])}"
-        text = library.to_markdown(summary, command, scores, chosen)
+        shown = {} if pictures is None else _write_pictures(summary, pictures, Path() if out is None else out.parent)
+        text = library.to_markdown(summary, command, scores, chosen, pictures=shown)
     if out is None:
         sys.stdout.write(text)
     else:
         write_whole(out, text)
         print(out)
+
+
+def _write_pictures(summary: Json, folder: Path, page_folder: Path) -> dict[str, tuple[str, str]]:
+    """Write a picture for each part that has one; return its address, as seen from the page, and its description."""
+    from manyview.report.experiment_pictures import draw
+
+    drawn = draw(summary)
+    write_folder(folder, {f"{name}.svg": picture.svg for name, picture in drawn.items()})
+    address = Path(os.path.relpath(folder, page_folder))
+    return {name: (quote((address / f"{name}.svg").as_posix()), drawn[name].description) for name in drawn}
 
 
 def in_bytes(gibibytes: float | None) -> float | None:

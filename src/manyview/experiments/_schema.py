@@ -183,6 +183,7 @@ class RowTable(Table):
     each_view: bool = False
     protocols: OneOrMore[Protocol] | None = None
     axes: OneOrMore[str] | None = None
+    sizes: dict[str, Annotated[list[Number], Field(min_length=1), AfterValidator(_distinct)]] = {}
     note: str = ""
 
     def error(self, key: str, text: str, table: str = "") -> SpecError:

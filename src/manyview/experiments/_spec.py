@@ -141,7 +141,7 @@ def _part(file: Traversable) -> Part:
     lines = _lines(table)
     code = _code(lines, folder, table.kind)
     for line in lines:
-        for key in ("per_dataset", "preset", "each_view", "protocols") if table.kind == "growth" else ("axes",):
+        for key in ("per_dataset", "preset", "each_view", "protocols") if table.kind == "growth" else ("axes", "sizes"):
             if getattr(line, key):
                 raise line.error(key, f"has no meaning in a part of kind {table.kind!r}; remove it.")
     if isinstance(table, GrowthTable):
@@ -236,9 +236,12 @@ def _growth(
     rows: dict[str, dict[str, Row]] = {}
     entries = []
     for line in lines:
-        for axis in line.axes or table.axes:
+        axes = line.axes or list(table.axes)
+        for axis in line.sizes:
+            line.check_choice("sizes", axis, axes)
+        for axis in axes:
             line.check_choice("axes", axis, table.axes)
-            for x in table.axes[axis].values:
+            for x in line.sizes.get(axis, table.axes[axis].values):
                 data, given = dict(table.base), dict(line.parameters)
                 if (argument := table.axes[axis].data) is not None:
                     data[argument] = x

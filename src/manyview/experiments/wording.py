@@ -115,6 +115,21 @@ def shown_mean(result: Mapping[str, Any] | None, score: str) -> float | None:
     return round(result["scores"][score]["mean"], DIGITS)
 
 
+def best_of_curve(curve: Mapping[str, Any], score: str) -> tuple[list[float], float | None]:
+    """Return where a curve is highest, several positions if tables show equal values there, and its value there.
+
+    Examples
+    --------
+    >>> from manyview.experiments.wording import best_of_curve
+    >>> points = [{"x": x, "scores": {"acc": {"mean": mean}}} for x, mean in ((0.1, 0.7), (0.5, 0.9), (0.9, 0.9))]
+    >>> best_of_curve({"points": points}, "acc")
+    ([0.5, 0.9], 0.9)
+    """
+    means = {point["x"]: shown_mean(point, score) for point in curve["points"]}
+    highest = max((mean for mean in means.values() if mean is not None), default=None)
+    return ([] if highest is None else [x for x, mean in means.items() if mean == highest]), highest
+
+
 def mean_and_deviation_text(result: Mapping[str, Any] | None, score: str, plus_minus: str = " ± ") -> str | None:
     """Format a score as "0.995 ± 0.000", a single run without deviation; None if the result has no such score."""
     if result is None or result["status"] != DONE or score not in result["scores"]:
