@@ -220,6 +220,15 @@ def test_only_pages_have_pictures(call, library, drawn, format):
     assert not (library.folder / "new").exists()
 
 
+def test_nothing_to_draw(call, library, drawn):
+    drawn.draw = lambda summary: {}
+    words = ["experiments", "export", "tiny", "--store", library.store, "--format", "markdown"]
+    result = call(*words, "--pictures", library.folder / "new")
+    assert result.exit_code == 0
+    assert result.stderr == "manyview: no curves or graphs have been measured, so there are no pictures\n"
+    assert not (library.folder / "new").exists()
+
+
 def test_pictures_that_cannot_be_written(call, library, drawn):
     (library.folder / "file").touch()
     words = ["experiments", "export", "tiny", "--store", library.store, "--format", "markdown"]

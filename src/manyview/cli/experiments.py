@@ -300,6 +300,9 @@ def _write_pictures(summary: Json, folder: Path, page_folder: Path) -> dict[str,
     from manyview.report.experiment_pictures import draw
 
     drawn = draw(summary)
+    if not drawn:
+        say("no curves or graphs have been measured, so there are no pictures")
+        return {}
     write_folder(folder, {f"{name}.svg": picture.svg for name, picture in drawn.items()})
     address = Path(os.path.relpath(folder, page_folder))
     return {name: (quote((address / f"{name}.svg").as_posix()), drawn[name].description) for name in drawn}

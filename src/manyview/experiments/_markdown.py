@@ -253,13 +253,13 @@ def _curves(part: Mapping[str, Any], usual: int | None) -> Iterator[str]:
         stated = part["stated"].get(dataset)
         said = [] if stated is None else [f"The paper says: best at {_escape(label)} = {stated:g}."]
         found = [
-            f"{COLUMN_NAMES[curve['protocol']]} {', '.join(f'{x:g}' for x in best)} ({number(value)})"
+            f"{', '.join(f'{x:g}' for x in best)} ({COLUMN_NAMES[curve['protocol']]}, {number(value)})"
             for curve in curves
             for best, value in [best_of_curve(curve, scores[0])]
             if value is not None
         ]
         if found:
-            said.append(f"Measured here, by {SCORE_TITLES[scores[0]]}: best at {'; '.join(found)}.")
+            said.append(f"Measured here, by {SCORE_TITLES[scores[0]]}: best at {' and '.join(found)}.")
         if said:
             yield " ".join(said)
         at = [{point["x"]: point for point in curve["points"]} for curve in curves]
