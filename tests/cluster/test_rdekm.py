@@ -24,7 +24,7 @@ def test_attributes(blobs, weighting):
     assert model.view_weights_.sum() == pytest.approx(1)
     assert model.embedding_.shape == (150, 6)
     assert model.history_["objective"].shape == (model.n_iter_,)
-    assert model.history_["start_objective"].shape == (5,)
+    assert model.history_["start_objective"].shape == (10,)
     assert model.history_["objective"][-1] == model.history_["start_objective"].min()
 
 

@@ -41,7 +41,7 @@ class RDEKM(MultiViewClusterer):
         Regularises the scatter of a view, as a share of the mean variance of its principal components; components with
         less variance than that are left out. With 0 only those without any are, and the subspaces do not depend on the
         units of the features.
-    n_init : int, default=5
+    n_init : int, default=10
         Starts, each from a run of k-means on the views side by side; the one with the lowest objective is kept.
     max_iter : int, default=50
         Passes of each start at most.
@@ -116,7 +116,7 @@ class RDEKM(MultiViewClusterer):
         weighting: str = "samples",
         n_components: int | None = None,
         ridge: float = 1e-3,
-        n_init: int = 5,
+        n_init: int = 10,
         max_iter: int = 50,
         tol: float = 1e-6,
         view_sizes: int | Sequence[int] | None = None,
