@@ -221,9 +221,11 @@ class TBGL(MultiViewClusterer):
         settings, max_iter, tol = self._settings()
         self._warn_of_order(settings.tensor_axis, views.n_views)
 
-        graphs = np.stack([bipartite_graph(view, view[anchors], k).toarray() for view in scaled])
+        graphs = np.empty((views.n_views, len(anchors), views.n_samples))
+        for graph, view in zip(graphs, scaled, strict=True):
+            graph[:] = bipartite_graph(view, view[anchors], k).T.toarray()
         state, history = published.run(
-            graphs,
+            published.by_anchors(graphs),  # in memory as the solver has them
             settings,
             connectivity_weight=self.connectivity_weight,
             max_iter=max_iter,
