@@ -1,8 +1,10 @@
 """Compiled kernels of the published solver: one pass over memory per step, no temporary arrays.
 
-Arguments have the letters of the table in :mod:`manyview.solvers.published`. Arrays are of one view and by anchors, of
-shape (m, n): the n numbers of an anchor are one piece of memory. Many anchors are not in use for most of a run; then
+Arguments have the letters of the table in :mod:`manyview.solvers.published`. Arrays are by anchors, of shape (V, m, n):
+the n numbers of a view and an anchor are one piece of memory. Functions in the plural or with "all" do a step for the
+anchors ``first`` to ``last``, the others for one view and anchor. Many anchors are not in use for most of a run; then
 their C, J, O, Y2 and Y3 are zero, and are neither read nor written. J may have longer rows, whose ends are not used.
+Without O (μ₃ = 0) it and Y3 are not touched.
 """
 
 from __future__ import annotations
@@ -43,6 +45,34 @@ def gather_pulls(
 
 
 @njit(nogil=True, cache=True)
+def gather_all_pulls(
+    B: np.ndarray,
+    E: np.ndarray,
+    J: np.ndarray,
+    O: np.ndarray,  # noqa: E741
+    Y1: np.ndarray,
+    Y2: np.ndarray,
+    Y3: np.ndarray,
+    mu: float,
+    rho: float,
+    mu3: float,
+    in_use: np.ndarray,
+    noisy: np.ndarray,
+    last_view_slip: bool,
+    first: int,
+    last: int,
+    C: np.ndarray,
+) -> None:
+    """Apply :func:`gather_pulls` to the anchors in use; with ``last_view_slip``, the last view's O is that of all."""
+    for j in range(first, last):
+        if in_use[j]:
+            for v in range(len(C)):
+                even = O[-1 if last_view_slip else v, j]
+                own = B[v, j], E[v, j], J[v, j], even, Y1[v, j], Y2[v, j], Y3[v, j]
+                gather_pulls(*own, mu, rho, mu3, noisy[v, j], C[v, j])
+
+
+@njit(nogil=True, cache=True)
 def step_graph(
     pull: np.ndarray,
     B: np.ndarray,
@@ -56,7 +86,7 @@ def step_graph(
     first: int,
     C: np.ndarray,
 ) -> np.ndarray:
-    """Write the projection of ``scale·(C + pull)`` to C, for samples from ``first`` on.
+    """Write the projection of ``scale·(C + pull)`` to C, for all anchors of one view and samples from ``first`` on.
 
     Of anchors that are not in use, μQ takes the place of C: all else is zero. It is better to gather the terms anchor
     by anchor than here, where only a few numbers of each array are side by side.
@@ -100,6 +130,17 @@ def step_target(C: np.ndarray, Y: np.ndarray, penalty: float, out: np.ndarray) -
         out[i] = C[i] + Y[i] / penalty
 
 
+@njit(nogil=True, cache=True)
+def step_targets(
+    C: np.ndarray, Y: np.ndarray, penalty: float, in_use: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """Apply :func:`step_target` to the anchors in use."""
+    for j in range(first, last):
+        if in_use[j]:
+            for v in range(len(C)):
+                step_target(C[v, j], Y[v, j], penalty, out[v, j])
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def step_even(C: np.ndarray, Y3: np.ndarray, mu3: float, weight: float, O: np.ndarray) -> float:  # noqa: E741
     """Write the squared-l_{1,2} prox of ``C + Y3/μ₃`` of one anchor to O; return ``(Σ_i|O_i|)²``."""
@@ -113,6 +154,26 @@ def step_even(C: np.ndarray, Y3: np.ndarray, mu3: float, weight: float, O: np.nd
             load[i] += size
             O[start + i] = size if target > 0 else -size
     return load.sum() ** 2
+
+
+@njit(nogil=True, cache=True)
+def step_all_even(
+    C: np.ndarray,
+    Y3: np.ndarray,
+    mu3: float,
+    weight: float,
+    in_use: np.ndarray,
+    first: int,
+    last: int,
+    O: np.ndarray,  # noqa: E741
+) -> float:
+    """Apply :func:`step_even` to the anchors in use; return the sum of its values."""
+    total = 0.0
+    for j in range(first, last):
+        if in_use[j]:
+            for v in range(len(C)):
+                total += step_even(C[v, j], Y3[v, j], mu3, weight, O[v, j])
+    return total
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -137,6 +198,30 @@ def step_errors(
             total[i] += size
             E[start + i] = size if target > 0 else -size
     return total.sum()
+
+
+@njit(nogil=True, cache=True)
+def step_all_errors(
+    B: np.ndarray,
+    C: np.ndarray,
+    Y1: np.ndarray,
+    mu: float,
+    threshold: float,
+    possible: np.ndarray,
+    noisy: np.ndarray,
+    first: int,
+    last: int,
+    E: np.ndarray,
+) -> float:
+    """Apply :func:`step_errors` where errors are possible, and update ``noisy``; return ``Σ|E|``."""
+    total = 0.0
+    for j in range(first, last):
+        for v in range(len(C)):
+            if possible[v, j]:
+                size = step_errors(B[v, j], C[v, j], Y1[v, j], mu, threshold, noisy[v, j], E[v, j])
+                noisy[v, j] = size > 0
+                total += size
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -168,3 +253,37 @@ def step_noise_multiplier(
             largest[i] = max(largest[i], abs(residual))
             bound[i] = max(bound[i], abs(Y1[start + i]))
     return largest.max(), bound.max()
+
+
+@njit(nogil=True, cache=True)
+def step_multipliers(
+    B: np.ndarray,
+    C: np.ndarray,
+    E: np.ndarray,
+    J: np.ndarray,
+    O: np.ndarray,  # noqa: E741
+    Y1: np.ndarray,
+    Y2: np.ndarray,
+    Y3: np.ndarray,
+    mu: float,
+    rho: float,
+    mu3: float,
+    in_use: np.ndarray,
+    noisy: np.ndarray,
+    first: int,
+    last: int,
+    noise_bound: np.ndarray,
+) -> tuple[float, float, float]:
+    """Update Y1, Y2, Y3 and the largest ``|Y1|``; return ``max|B - C - E|``, ``max|C - J|`` and ``max|C - O|``."""
+    noise = tensor = even = 0.0
+    for j in range(first, last):
+        for v in range(len(C)):
+            residual, noise_bound[v, j] = step_noise_multiplier(
+                Y1[v, j], mu, B[v, j], C[v, j], E[v, j], in_use[j], noisy[v, j]
+            )
+            noise = max(noise, residual)
+            if in_use[j]:
+                tensor = max(tensor, step_multiplier(Y2[v, j], rho, C[v, j], J[v, j]))
+            if in_use[j] and mu3 > 0:
+                even = max(even, step_multiplier(Y3[v, j], mu3, C[v, j], O[v, j]))
+    return noise, tensor, even

@@ -320,13 +320,10 @@ def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None
     n_views, n, m = state.C.shape
     B, C, E, O, Y1, Y2, Y3 = map(by_anchors, (state.B, state.C, state.E, state.O, state.Y1, state.Y2, state.Y3))  # noqa: E741
     J = state.spectrum.view(np.float64)
-    even = [O[-1]] * n_views if settings.last_view_slip else O
 
     def gather(columns: slice) -> None:
-        for j in _selected(state.in_use, columns):
-            for v in range(n_views):
-                pulls = B[v, j], E[v, j], J[v, j], even[v][j], Y1[v, j], Y2[v, j], Y3[v, j]
-                kernels.gather_pulls(*pulls, state.mu, state.rho, state.mu3, state.noisy[v, j], C[v, j])
+        constants = state.mu, state.rho, state.mu3, state.in_use, state.noisy, settings.last_view_slip
+        kernels.gather_all_pulls(B, E, J, O, Y1, Y2, Y3, *constants, columns.start, columns.stop, C)
 
     threads.map(gather, m, _TILE_ANCHORS)
     pulling = np.flatnonzero(state.P_M.any(axis=1))
@@ -352,10 +349,8 @@ def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> fl
     """J-step, paper eq. (o4) with Y2 for the misprinted Y1; returns ``|J|_Sp^p``."""
     C, J, Y2 = by_anchors(state.C), state.spectrum.view(np.float64), by_anchors(state.Y2)
 
-    def step(columns: slice) -> None:
-        for j in _selected(state.in_use, columns):
-            for v in range(len(C)):
-                kernels.step_target(C[v, j], Y2[v, j], state.rho, J[v, j])  # the old J is not needed any more
+    def step(columns: slice) -> None:  # the old J is not needed any more
+        kernels.step_targets(C, Y2, state.rho, state.in_use, columns.start, columns.stop, J)
 
     threads.map(step, C.shape[1], _TILE_ANCHORS)
     axis = TENSOR_AXES[settings.tensor_axis]
@@ -373,22 +368,13 @@ def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> fl
     return norm
 
 
-def _selected(in_use: np.ndarray, columns: slice) -> np.ndarray:
-    """Return the anchors of a tile that are in use."""
-    return columns.start + np.flatnonzero(in_use[columns])
-
-
 def update_even(state: State, settings: Settings, threads: RowThreads) -> float:
     """O-step, not in the paper: the prox of the squared l_{1,2} norm; returns its weighted value."""
     weight = 2 * settings.sparsity_weight / state.mu3
     C, O, Y3 = by_anchors(state.C), by_anchors(state.O), by_anchors(state.Y3)  # noqa: E741
 
     def step(columns: slice) -> float:
-        return sum(
-            kernels.step_even(C[v, j], Y3[v, j], state.mu3, weight, O[v, j])
-            for j in _selected(state.in_use, columns)
-            for v in range(len(C))
-        )
+        return kernels.step_all_even(C, Y3, state.mu3, weight, state.in_use, columns.start, columns.stop, O)
 
     return settings.sparsity_weight * sum(threads.map(step, C.shape[1], _TILE_ANCHORS))
 
@@ -404,14 +390,8 @@ def update_errors(state: State, settings: Settings, threads: RowThreads) -> floa
     possible = state.noisy | (state.noise_bound + state.mu > settings.noise_weight)
 
     def step(columns: slice) -> float:
-        total = 0.0
-        for j in range(columns.start, columns.stop):
-            for v in np.flatnonzero(possible[:, j]):
-                before = state.noisy[v, j]
-                size = kernels.step_errors(B[v, j], C[v, j], Y1[v, j], state.mu, threshold, before, E[v, j])
-                state.noisy[v, j] = size > 0
-                total += size
-        return total
+        part = columns.start, columns.stop
+        return kernels.step_all_errors(B, C, Y1, state.mu, threshold, possible, state.noisy, *part, E)
 
     return settings.noise_weight * sum(threads.map(step, C.shape[1], _TILE_ANCHORS))
 
@@ -465,21 +445,12 @@ def update_multipliers(state: State, settings: Settings, threads: RowThreads) ->
     """Update multipliers and penalties; returns the residuals ``max|B - C - E|``, ``max|C - J|`` and ``max|C - O|``."""
     B, C, E, O, Y1, Y2, Y3 = map(by_anchors, (state.B, state.C, state.E, state.O, state.Y1, state.Y2, state.Y3))  # noqa: E741
     J = state.spectrum.view(np.float64)
+    if not settings.has_even_copy:
+        O = Y3 = Y2  # noqa: E741 - not touched
 
     def step(columns: slice) -> tuple[float, float, float]:
-        noise = tensor = even = 0.0
-        for j in range(columns.start, columns.stop):
-            used = state.in_use[j]
-            for v in range(len(C)):
-                residual, state.noise_bound[v, j] = kernels.step_noise_multiplier(
-                    Y1[v, j], state.mu, B[v, j], C[v, j], E[v, j], used, state.noisy[v, j]
-                )
-                noise = max(noise, residual)
-                if used:
-                    tensor = max(tensor, kernels.step_multiplier(Y2[v, j], state.rho, C[v, j], J[v, j]))
-                if used and settings.has_even_copy:
-                    even = max(even, kernels.step_multiplier(Y3[v, j], state.mu3, C[v, j], O[v, j]))
-        return noise, tensor, even
+        constants = state.mu, state.rho, state.mu3, state.in_use, state.noisy, columns.start, columns.stop
+        return kernels.step_multipliers(B, C, E, J, O, Y1, Y2, Y3, *constants, state.noise_bound)
 
     noise, tensor, even = np.array(threads.map(step, C.shape[1], _TILE_ANCHORS)).max(axis=0).tolist()
     state.mu = min(state.mu * settings.penalty_growth, _LARGEST_MU)
