@@ -31,7 +31,7 @@ ALLOWED = {
     "io": {"_utils.files", "_utils.formats", "_utils.imports", "_utils.machine", "_utils.text", "exceptions", "views"},
     "metrics": {"exceptions"},
     "proximal": {"_utils.compiled"},
-    "tensor": {"proximal"},
+    "tensor": {"_utils.compiled", "proximal"},
     "engines": {"_utils.imports", "_utils.machine", "exceptions"},
     "graphs": {"_utils.compiled", "_utils.scalings", "engines", "exceptions", "proximal", "views"},
     "solvers": {"_utils.compiled", "engines", "graphs", "proximal", "tensor"},

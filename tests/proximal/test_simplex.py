@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from manyview.proximal import project_simplex, project_simplex_sparse
-from manyview.proximal.simplex import project_row
+from manyview.proximal.simplex import project_columns, project_row
 
 finite = st.floats(-1e3, 1e3, allow_subnormal=False)
 tables = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12), elements=finite)
@@ -80,8 +80,27 @@ def test_a_row_may_be_projected_in_place():
     np.testing.assert_allclose(y, [0.35, 0.65, 0.0], atol=1e-15)
 
 
+@given(tables, st.sampled_from([0.1, 1.0, 7.0]))
+def test_columns_are_projected_as_rows_are(y, total):
+    expected = project_simplex(y, total).T
+    out = np.full(expected.shape, np.nan)
+    filled = project_columns(np.ascontiguousarray(y.T), total, out)
+    np.testing.assert_allclose(out, expected, atol=1e-12 * max(1.0, np.abs(y).max(initial=0.0)))
+    np.testing.assert_array_equal(filled, out.any(axis=1))
+
+
+def test_columns_may_be_projected_in_place():
+    y = np.array([[0.5, 9.0], [0.8, 2.0], [-0.2, 1.0]])
+    assert project_columns(y, 1.0, y).tolist() == [True, True, False]
+    np.testing.assert_allclose(y, [[0.35, 1.0], [0.65, 0.0], [0.0, 0.0]], atol=1e-15)
+    assert project_columns(np.empty((0, 3)), 1.0, np.empty((0, 3))).shape == (0,)
+
+
 def test_it_ends_whatever_comes_in():
-    assert np.isnan(project_simplex(np.array([[np.nan, 1.0], [1.0, np.nan]]))).any(axis=1).all()
+    y = np.array([[np.nan, 1.0], [1.0, np.nan]])
+    assert np.isnan(project_simplex(y)).any(axis=1).all()
+    project_columns(y, 1.0, y)
+    assert np.isnan(y).any()
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 4)])

@@ -309,6 +309,38 @@ def test_same_weights_given_the_graph(oracle, tag, local):
     assert fit == pytest.approx(expected["J"].ravel()[-1], abs=1e-6)
 
 
+@pytest.mark.parametrize(("tag", "local", "n_different"), [(*run, 5 if run == ("3s", False) else 0) for run in RUNS])
+def test_weights_differ_from_the_programs_only_between_views_with_the_same_row(oracle, tag, local, n_different):
+    """Five samples of 3Sources: any split of weight between two equal rows is a minimum, and the program's is rounding.
+
+    It adds eps times the trace to the diagonal, which is no more than the rounding error of C_i. Our ridge splits
+    evenly. The weight of both rows together, the weighted sum and the objective are the same.
+    """
+    expected = oracle(f"mvgl{'_local' if local else ''}__{tag}__file")
+    alpha = expected["alpha"].T
+    views = np.stack([expected[f"Sview{v + 1}"] for v in range(alpha.shape[1])])
+    apart = expected["A"].T - views
+    products = np.einsum("vij,wij->ivw", apart, apart)
+    weights = mvgl.sample_weights(products, ridge=alpha.shape[1] * EPS)
+    different = np.flatnonzero(np.abs(weights - alpha).max(axis=1) > 1e-6)
+    assert len(different) == n_different
+    for i in different:
+        pairs = [
+            pair
+            for pair in itertools.combinations(range(len(views)), 2)
+            if np.ptp(views[list(pair), i], 0).max() < 1e-14
+        ]
+        assert len(pairs) == 1
+        equal = list(pairs[0])
+        others = np.setdiff1d(np.arange(len(views)), equal)
+        np.testing.assert_allclose(weights[i, others], alpha[i, others], atol=1e-9)
+        assert weights[i, equal].sum() == pytest.approx(alpha[i, equal].sum(), abs=1e-9)
+        np.testing.assert_allclose(weights[i] @ views[:, i], alpha[i] @ views[:, i], atol=1e-9)
+        ours = mvgl.sample_weights(products[i : i + 1])[0, equal]
+        np.testing.assert_allclose(ours, alpha[i, equal].sum() / 2, atol=1e-6)
+        assert products[i, equal[0], equal[0]] > 0.01  # A is far from both: it is not a perfect fit that is singular
+
+
 @pytest.mark.parametrize(("tag", "local"), RUNS)
 def test_same_result_with_the_slip_of_the_program(oracle, tag, local):
     expected = oracle(f"mvgl{'_local' if local else ''}__{tag}__file")

@@ -340,6 +340,15 @@ def naive_passes(B, settings, beta, n_passes):
         yield {"C": C, "E": E, "J": J, "O": O, "xi": xi}
 
 
+def small_graphs():
+    """Three views of 45 samples in 3 groups, 15 anchors."""
+    rng = np.random.default_rng(1)
+    labels, anchors = rng.integers(3, size=45), rng.choice(45, 15, replace=False)
+    centres = 2 * rng.normal(size=(3, 6))
+    views = [centres[labels] + rng.normal(size=(45, 6)) * (0.5 + v / 4) for v in range(3)]
+    return np.stack([bipartite_graph(x, x[anchors], 6).toarray() for x in views])
+
+
 # Rounding errors of P count 1/√floor times in views that hardly use an anchor: with the program's eps that is 7e7, so
 # that C differs by some 1e-4 in a few early passes and comes together again. A larger floor shows that all else agrees.
 @pytest.mark.parametrize(
@@ -353,11 +362,7 @@ def naive_passes(B, settings, beta, n_passes):
 )
 @pytest.mark.parametrize("beta", [10.0, 0.1])
 def test_every_pass_is_that_of_the_naive_version(variant, more, atol, beta):
-    rng = np.random.default_rng(1)
-    labels, anchors = rng.integers(3, size=45), rng.choice(45, 15, replace=False)
-    centres = 2 * rng.normal(size=(3, 6))
-    views = [centres[labels] + rng.normal(size=(45, 6)) * (0.5 + v / 4) for v in range(3)]
-    graphs = np.stack([bipartite_graph(x, x[anchors], 6).toarray() for x in views])
+    graphs = small_graphs()
     settings = Settings(3, variant=variant, **VARIANTS[variant] | more)
     naive = naive_passes(graphs, settings, beta, 50)
 
@@ -367,6 +372,26 @@ def test_every_pass_is_that_of_the_naive_version(variant, more, atol, beta):
 
     state, _ = run(graphs, settings, connectivity_weight=beta, max_iter=50, on_pass=compare)
     assert state.n_iter == 50
+
+
+def test_a_small_beta_makes_rounding_errors_grow():
+    """At β = 1e-3 the paper's variant and its naive version part: no more than the naive version does from itself.
+
+    Its input is changed by one part in 1e15. Both distances pass 1e-6 after some thirty passes and reach order 1.
+    """
+    graphs, settings = small_graphs(), Settings(3, variant="paper", **VARIANTS["paper"])
+    signs = np.random.default_rng(0).choice([-1, 1], size=graphs.shape)
+    ours = []
+    run(graphs, settings, connectivity_weight=1e-3, max_iter=50, on_pass=lambda state, _: ours.append(state.C.copy()))
+    naive, moved = (
+        np.array([found["C"] for found in naive_passes(start, settings, 1e-3, 50)])
+        for start in (graphs, graphs * (1 + 1e-15 * signs))
+    )
+    own, growth = (np.abs(found - naive).max(axis=(1, 2, 3)) for found in (np.array(ours), moved))
+    assert growth[0] < 1e-13
+    assert growth[24] < 1e-8 < 1e-6 < growth[33]
+    assert growth[44:].max() > 0.1
+    assert (own <= 30 * np.maximum.accumulate(growth)).all()
 
 
 def test_the_papers_start_and_order_of_updates(graphs, threads, monkeypatch):

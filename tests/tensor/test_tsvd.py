@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manyview.tensor import map_singular_values, tsvd
-from manyview.tensor.tsvd import fourier_slices, from_fourier_slices, slice_multiplicity
+from manyview.tensor.tsvd import fourier_slices, from_fourier_slices, slice_multiplicity, with_room_for_spectrum
 
 
 @pytest.fixture(params=[(3, 8, 5), (4, 9, 6), (2, 7, 7), (1, 5, 4)])
@@ -71,6 +71,45 @@ def test_sides_of_one_block_and_more(long, order):
         place = tensor.copy()
         assert map_singular_values(place, axis, shrink, out=place)[0] is place
         np.testing.assert_array_equal(place, out)
+
+
+@pytest.mark.parametrize("shape", [(3, 40, 20), (20, 40, 3), (3, 300, 7), (4, 9, 6), (1, 5, 4)])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_keeping_the_spectrum(shape, axis, workers):
+    """Same result with an array for the spectrum, where parts of the tensor are zero and are skipped."""
+    tensor = np.random.default_rng(1).normal(size=shape)
+    tensor[
+        tuple(
+            slice(2, 4) if a == max(set(range(3)) - {axis}, key=lambda a: shape[a]) else slice(None) for a in range(3)
+        )
+    ] = 0.0
+    shrink = lambda s: np.maximum(s - 4, 0)  # noqa: E731
+    expected, values = map_singular_values(tensor, axis, shrink)
+    spectrum = np.full(np.moveaxis(fourier_slices(tensor, axis), 0, 2).shape, np.nan, dtype=complex)
+    out, kept = map_singular_values(tensor, axis, shrink, workers=workers, spectrum=spectrum)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    np.testing.assert_allclose(kept, values, atol=1e-12)
+    old = np.full(shape, 7.0)
+    assert map_singular_values(tensor, axis, shrink, out=old, spectrum=spectrum)[0] is old
+    np.testing.assert_allclose(old, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("length", [8, 9])
+def test_the_spectrum_in_the_memory_of_the_tensor(length):
+    shape = (3, 20, length)
+    place, spectrum = with_room_for_spectrum(shape)
+    assert np.shares_memory(place, spectrum)
+    assert place.shape == shape
+    assert not place.any()
+    place[:] = np.random.default_rng(1).normal(size=shape)
+    place[:, 5] = 0.0
+    shrink = lambda s: np.maximum(s - 2, 0)  # noqa: E731
+    expected, values = map_singular_values(place.copy(), 2, shrink)
+    out, kept = map_singular_values(place, 2, shrink, out=place, spectrum=spectrum)
+    assert out is place
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    np.testing.assert_allclose(kept, values, atol=1e-12)
 
 
 def test_rank_deficient_slices_do_not_blow_up():

@@ -82,7 +82,8 @@ class MVGL(MultiViewClusterer):
     same while that graph is symmetric; here, all three are rows, as in the paper. It returns a weighted sum that is in
     ``n_clusters`` or more pieces as it is, even with negative entries; here, it is projected, and if there are too many
     pieces, the smallest are joined to their neighbours, with a warning. Without ``local``, it learns edges from samples
-    to themselves. It has no limit on the number of passes.
+    to themselves. It has no limit on the number of passes. Where two views have the same row, any split of weight
+    between them gives the same result; the program's is decided by rounding errors, here it is even.
 
     References
     ----------

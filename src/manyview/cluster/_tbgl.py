@@ -20,8 +20,8 @@ from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_
 from manyview.solvers import published
 from manyview.views import Views
 
-# Arrays of the size of the graph tensor that are alive at the peak: eight variables and three temporaries.
-_TENSORS = 11
+# Arrays of the size of the graph tensor that are alive at the peak: eight variables, and room for what is temporary.
+_TENSORS = 9
 # When each variant stops; the paper only says "until convergence".
 _STOP = {"program": {"max_iter": 52, "tol": 0.0}, "paper": {"max_iter": 300, "tol": 1e-4}}
 
@@ -113,7 +113,7 @@ class TBGL(MultiViewClusterer):
     Notes
     -----
     Time O(V·n·m·d) for the graphs and O(V·n·m·(V + K + log n) + n·m² + m³) per pass; memory
-    eleven arrays of V·n·m numbers.
+    nine arrays of V·n·m numbers.
 
     Known differences from the authors' program: the last view's sparse copy does not stand in for every view's
     (``manyview.solvers.published.Settings(last_view_slip=True)`` brings that back and then reproduces the program's
@@ -221,9 +221,11 @@ class TBGL(MultiViewClusterer):
         settings, max_iter, tol = self._settings()
         self._warn_of_order(settings.tensor_axis, views.n_views)
 
-        graphs = np.stack([bipartite_graph(view, view[anchors], k).toarray() for view in scaled])
+        graphs = np.empty((views.n_views, len(anchors), views.n_samples))
+        for graph, view in zip(graphs, scaled, strict=True):
+            graph[:] = bipartite_graph(view, view[anchors], k).T.toarray()
         state, history = published.run(
-            graphs,
+            published.by_anchors(graphs),  # in memory as the solver has them
             settings,
             connectivity_weight=self.connectivity_weight,
             max_iter=max_iter,

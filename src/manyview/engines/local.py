@@ -57,9 +57,9 @@ class RowThreads:
     ) -> None:
         self._open.close()
 
-    def map(self, function: Callable[[slice], Result], n_rows: int) -> list[Result]:
-        """Call ``function(rows)`` for consecutive slices of ``range(n_rows)``; results in the order of the rows."""
-        blocks = [slice(start, min(start + _TILE_ROWS, n_rows)) for start in range(0, n_rows, _TILE_ROWS)]
+    def map(self, function: Callable[[slice], Result], n_rows: int, tile: int = _TILE_ROWS) -> list[Result]:
+        """Call ``function(rows)`` for slices of ``range(n_rows)``, ``tile`` long; results in the order of the rows."""
+        blocks = [slice(start, min(start + tile, n_rows)) for start in range(0, n_rows, tile)]
         if self._pool is None:
             return [function(rows) for rows in blocks]
         return list(self._pool.map(function, blocks))

@@ -6,6 +6,8 @@ import numpy as np
 
 from manyview._utils.compiled import njit
 
+_LANES = 64
+
 
 def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
     """Return ``argmin_z ½(z - x)² + threshold·|z|``, elementwise.
@@ -71,32 +73,41 @@ def prox_lp(x: np.ndarray, threshold: float | np.ndarray, p: float, *, sweeps: i
     return np.sign(x) * shrunk
 
 
-@njit(nogil=True, cache=True)
-def squared_l12_thresholds(e: np.ndarray, weight: float) -> np.ndarray:
-    """Return, per column of ``e``, the θ of :func:`prox_squared_l12`: the root of ``θ = weight·Σ(|e| - θ)₊``.
+@njit(nogil=True, cache=True, error_model="numpy")
+def squared_l12_threshold(values: np.ndarray, weight: float) -> float:
+    """Return the θ of :func:`prox_squared_l12` for one column: the root of ``θ = weight·Σ(|values| - θ)₊``.
 
     Newton's method on a convex, piecewise linear function: θ rises from 0 and the set of entries above it shrinks,
-    until no set changes; then θ is exact. All columns are handled together, row by row, as in memory.
+    until it does not change; then θ is exact.
     """
-    n, m = e.shape
-    theta = np.zeros(m)
-    before = np.full(m, n + 1)
-    moving = True
-    while moving:
-        mass = np.zeros(m)
-        count = np.zeros(m, dtype=np.int64)
-        for i in range(n):
-            for j in range(m):
-                value = abs(e[i, j])
-                if value > theta[j]:
-                    mass[j] += value
-                    count[j] += 1
-        moving = False
-        for j in range(m):
-            if count[j] < before[j]:
-                theta[j] = weight * mass[j] / (1.0 + weight * count[j])
-                before[j] = count[j]
-                moving = True
+    # Sums are kept in lanes, so that the loops compile to vector instructions and add up in a fixed order.
+    masses, counts = np.empty(_LANES), np.empty(_LANES)
+    whole = values.size - values.size % _LANES
+    theta, before = 0.0, values.size + 1.0
+    while True:
+        masses[:] = 0.0
+        counts[:] = 0.0
+        for start in range(0, whole, _LANES):
+            for i in range(_LANES):
+                size = abs(values[start + i])
+                masses[i] += size if size > theta else 0.0
+                counts[i] += 1.0 if size > theta else 0.0
+        for i in range(whole, values.size):
+            size = abs(values[i])
+            masses[i - whole] += size if size > theta else 0.0
+            counts[i - whole] += 1.0 if size > theta else 0.0
+        count = counts.sum()
+        if not count < before:
+            return theta
+        theta, before = weight * masses.sum() / (1.0 + weight * count), count
+
+
+@njit(nogil=True, cache=True)
+def squared_l12_thresholds(e: np.ndarray, weight: float) -> np.ndarray:
+    """Return the :func:`squared_l12_threshold` of every column of ``e``."""
+    theta = np.empty(e.shape[1])
+    for j in range(e.shape[1]):
+        theta[j] = squared_l12_threshold(np.ascontiguousarray(e[:, j]), weight)
     return theta
 
 

@@ -45,6 +45,58 @@ def project_row(y: np.ndarray, total: float, out: np.ndarray) -> None:
         out[j] = max(y[j] - top - theta, 0.0)
 
 
+@njit(nogil=True, cache=True, error_model="numpy")
+def project_columns(y: np.ndarray, total: float, out: np.ndarray) -> np.ndarray:
+    """Write the projection of every column of ``y`` to ``out`` (which may be ``y``), as :func:`project_row` of rows.
+
+    All columns are handled together, row by row as in memory, so that the loops compile to vector instructions. θ is at
+    least ``max(y) - total``, as the largest entry of the result is at most the total; starting there removes most
+    entries at once, and rows without entries above θ are not looked at again.
+
+    Returns
+    -------
+    ndarray of bool, one per row
+        Rows of the result that are not zero.
+    """
+    m, n = y.shape
+    filled = np.zeros(m, dtype=np.bool_)
+    if m == 0:
+        return filled
+    top = y[0].copy()
+    for j in range(1, m):
+        for i in range(n):
+            top[i] = y[j, i] if y[j, i] > top[i] else top[i]
+    theta, before = np.full(n, -total), np.full(n, m + 1.0)
+    mass, count = np.empty(n), np.empty(n)
+    rows = np.arange(m)
+    moving = True
+    while moving:
+        mass[:] = 0.0
+        count[:] = 0.0
+        kept = 0
+        for row in rows:
+            found = False
+            for i in range(n):
+                value = y[row, i] - top[i]
+                above = value > theta[i]
+                mass[i] += value if above else 0.0
+                count[i] += 1.0 if above else 0.0
+                found |= above
+            rows[kept] = row
+            kept += found
+        rows = rows[:kept]
+        moving = False
+        for i in range(n):
+            moving |= count[i] < before[i]
+            theta[i] = (mass[i] - total) / count[i]
+            before[i] = count[i]
+    filled[rows] = True
+    for j in range(m):
+        for i in range(n):
+            out[j, i] = max(y[j, i] - top[i] - theta[i], 0.0)
+    return filled
+
+
 @njit(nogil=True, cache=True)
 def _project_segments(values: np.ndarray, starts: np.ndarray, total: float, out: np.ndarray) -> None:
     for i in range(starts.size - 1):

@@ -56,6 +56,7 @@ from manyview.graphs.laplacian import leading_singular_vectors
 from manyview.solvers import _kernels as kernels
 from manyview.tensor import prox_schatten
 from manyview.tensor.schatten import NormScale
+from manyview.tensor.tsvd import with_room_for_spectrum
 
 TENSOR_AXES = {"views": 0, "samples": 1, "anchors": 2}
 """Which axis of the (views, samples, anchors) tensor is Fourier transformed."""
@@ -64,6 +65,8 @@ _LARGEST_MU, _LARGEST_RHO = 1e11, 1e13
 # Views whose graphs are already disconnected have h_v = 0 up to rounding; a floor keeps 1/ξ_v finite.
 _SMALLEST_H = 1e-6
 _COMPONENT_TOLERANCE = 1e-7
+# Anchors per task of a thread.
+_TILE_ANCHORS = 8
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -119,7 +122,13 @@ class Settings:
 
 @dataclass
 class State:
-    """All variables, by the letters of the table above. Arrays are updated in place."""
+    """All variables, by the letters of the table above. Arrays are updated in place.
+
+    In memory the graphs are by anchors: the n numbers of an anchor lie side by side, so that Fourier transforms along
+    the samples fit the caches, and anchors without edges are skipped (:func:`by_anchors`). Numbers per view and anchor
+    say which: ``degrees``, the column sums of C; ``in_use``, anchors outside of which J, O, Y2, Y3 of all views are
+    zero; ``noisy``, where E is not; and ``noise_bound``, the largest ``|Y1|``.
+    """
 
     B: np.ndarray
     C: np.ndarray
@@ -136,6 +145,11 @@ class State:
     mu: float
     rho: float
     mu3: float  # 0 where there is no O
+    spectrum: np.ndarray  # work space for J's Fourier transform, in the memory of J
+    degrees: np.ndarray
+    in_use: np.ndarray
+    noisy: np.ndarray
+    noise_bound: np.ndarray
     n_iter: int = 0
 
 
@@ -167,22 +181,25 @@ def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: floa
     Parameters
     ----------
     graphs : ndarray of shape (V, n, m)
-        The input graphs B, not copied and not changed.
+        The input graphs B, not changed; copied unless :func:`by_anchors` finds them contiguous.
     settings : Settings
     connectivity_weight : float
         Initial β.
     """
-    zeros = lambda: np.zeros_like(graphs)  # noqa: E731
+    shape = (len(graphs), graphs.shape[2], graphs.shape[1])
+    zeros = lambda: np.zeros(shape).transpose(0, 2, 1)  # noqa: E731
     # Without O its place is taken by zeros that need no memory.
     even = zeros if settings.has_even_copy else lambda: np.broadcast_to(0.0, graphs.shape)
+    graphs = np.ascontiguousarray(by_anchors(graphs), dtype=np.float64).transpose(0, 2, 1)
+    low_rank, spectrum = with_room_for_spectrum(shape)
     penalty = settings.initial_penalty
     state = State(
         B=graphs,
         # As printed. The program starts with C = 0 and takes P and the degrees of the first pass from B; its first
         # C-step uses only these degrees of C, so this is equivalent.
-        C=graphs.copy(),
+        C=by_anchors(graphs).copy().transpose(0, 2, 1),
         E=zeros(),
-        J=zeros(),
+        J=low_rank.transpose(0, 2, 1),
         O=even(),
         Y1=zeros(),
         Y2=zeros(),
@@ -194,6 +211,11 @@ def init_state(graphs: np.ndarray, settings: Settings, connectivity_weight: floa
         mu=penalty,
         rho=penalty,
         mu3=penalty if settings.has_even_copy else 0.0,
+        spectrum=spectrum,
+        degrees=graphs.sum(axis=1),
+        in_use=np.zeros(shape[1], dtype=bool),
+        noisy=np.zeros(shape[:2], dtype=bool),
+        noise_bound=np.zeros(shape[:2]),
     )
     update_eigenvectors(state, settings)
     return state
@@ -279,9 +301,14 @@ def view_weights(xi: np.ndarray) -> np.ndarray:
     return (1 / xi) / (1 / xi).sum()
 
 
-def scale_by_degree(graph: np.ndarray, settings: Settings) -> np.ndarray:
-    """Return ``D_M^-½`` of one view's graph, for its m anchors. Rows sum to 1, so D_U is the identity."""
-    degrees = graph.sum(axis=0) + settings.degree_floor
+def by_anchors(graphs: np.ndarray) -> np.ndarray:
+    """Return (V, n, m) arrays as (V, m, n), which is how the solver has them in memory."""
+    return graphs.transpose(0, 2, 1)
+
+
+def scale_by_degree(degrees: np.ndarray, settings: Settings) -> np.ndarray:
+    """Return ``D_M^-½`` for given degrees of anchors. Rows of the graphs sum to 1, so D_U is the identity."""
+    degrees = degrees + settings.degree_floor
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
 
 
@@ -290,44 +317,53 @@ def update_graphs(state: State, settings: Settings, threads: RowThreads) -> None
 
     The degrees D_M depend on C_v, but are taken from the previous C_v as constants; then the step is exact.
     """
-    for v in range(len(state.C)):
-        anchors = state.P_M * (2 * state.beta / state.xi[v] * scale_by_degree(state.C[v], settings))[:, None]
-        even = state.O[-1 if settings.last_view_slip else v]
+    n_views, n, m = state.C.shape
+    B, C, E, O, Y1, Y2, Y3 = map(by_anchors, (state.B, state.C, state.E, state.O, state.Y1, state.Y2, state.Y3))  # noqa: E741
+    J = state.spectrum.view(np.float64)
 
-        def step(rows: slice, v: int = v, anchors: np.ndarray = anchors, even: np.ndarray = even) -> None:
-            part = (v, rows)
-            pull = state.P_U[rows] @ anchors.T  # 2β·H_v, paper below eq. (t8), transposed to fit
-            kernels.step_graph(
-                pull,
-                state.B[part],
-                state.E[part],
-                state.J[part],
-                even[rows],
-                state.Y1[part],
-                state.Y2[part],
-                state.Y3[part],
-                state.mu,
-                state.rho,
-                state.mu3,
-                state.C[part],
-            )
+    def gather(columns: slice) -> None:
+        constants = state.mu, state.rho, state.mu3, state.in_use, state.noisy, settings.last_view_slip
+        kernels.gather_all_pulls(B, E, J, O, Y1, Y2, Y3, *constants, columns.start, columns.stop, C)
 
-        threads.map(step, state.C.shape[1])
+    threads.map(gather, m, _TILE_ANCHORS)
+    pulling = np.flatnonzero(state.P_M.any(axis=1))
+    degrees, filled = state.degrees, (state.degrees > 0) | state.in_use
+    state.degrees = np.zeros((n_views, m))
+    scale = 1 / (state.mu + state.rho + state.mu3)
+    for v in range(n_views):
+        factors = 2 * state.beta / state.xi[v] * scale_by_degree(degrees[v], settings)
+        anchors = state.P_M[pulling] * factors[pulling, None]
+
+        def step(rows: slice, v: int = v, anchors: np.ndarray = anchors) -> np.ndarray:
+            pull = np.zeros((m, rows.stop - rows.start))
+            pull[pulling] = anchors @ state.P_U[rows].T  # 2β·H_v, paper below eq. (t8), transposed to fit
+            own = B[v], E[v], Y1[v], state.mu, scale, state.in_use, state.noisy[v], filled[v]
+            return kernels.step_graph(pull, *own, rows.start, C[v])
+
+        now = np.any(threads.map(step, n), axis=0)
+        state.degrees[v, now] = C[v, now].sum(axis=1)
+    state.in_use |= state.degrees.any(axis=0)
 
 
 def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> float:
     """J-step, paper eq. (o4) with Y2 for the misprinted Y1; returns ``|J|_Sp^p``."""
-    np.divide(state.Y2, state.rho, out=state.J)  # the old J is not needed any more
-    state.J += state.C
+    C, J, Y2 = by_anchors(state.C), state.spectrum.view(np.float64), by_anchors(state.Y2)
+
+    def step(columns: slice) -> None:  # the old J is not needed any more
+        kernels.step_targets(C, Y2, state.rho, state.in_use, columns.start, columns.stop, J)
+
+    threads.map(step, C.shape[1], _TILE_ANCHORS)
+    axis = TENSOR_AXES[settings.tensor_axis]
     _, norm = prox_schatten(
         state.J,
         1 / state.rho,
         settings.p,
-        TENSOR_AXES[settings.tensor_axis],
+        axis,
         norm_scale=settings.norm_scale,
         sweeps=settings.shrinkage_sweeps,
         workers=threads.n_threads,
         out=state.J,
+        spectrum=state.spectrum if axis == TENSOR_AXES["samples"] else None,
     )
     return norm
 
@@ -335,36 +371,45 @@ def update_low_rank(state: State, settings: Settings, threads: RowThreads) -> fl
 def update_even(state: State, settings: Settings, threads: RowThreads) -> float:
     """O-step, not in the paper: the prox of the squared l_{1,2} norm; returns its weighted value."""
     weight = 2 * settings.sparsity_weight / state.mu3
+    C, O, Y3 = by_anchors(state.C), by_anchors(state.O), by_anchors(state.Y3)  # noqa: E741
 
     def step(columns: slice) -> float:
-        return sum(
-            kernels.step_even(C[:, columns], Y3[:, columns], state.mu3, weight, O[:, columns])
-            for C, Y3, O in zip(state.C, state.Y3, state.O, strict=True)  # noqa: E741
-        )
+        return kernels.step_all_even(C, Y3, state.mu3, weight, state.in_use, columns.start, columns.stop, O)
 
-    return settings.sparsity_weight * sum(threads.map(step, state.C.shape[2]))
+    return settings.sparsity_weight * sum(threads.map(step, C.shape[1], _TILE_ANCHORS))
 
 
 def update_errors(state: State, settings: Settings, threads: RowThreads) -> float:
-    """E-step, paper eq. (E1): soft threshold at α/μ; returns ``α·Σ_v|E_v|₁``."""
+    """E-step, paper eq. (E1): soft threshold at α/μ; returns ``α·Σ_v|E_v|₁``.
+
+    As entries of graphs are between 0 and 1, E is zero where ``|Y1| + μ <= α``, which is nearly everywhere for most of
+    a run.
+    """
     threshold = settings.noise_weight / state.mu
+    B, C, E, Y1 = by_anchors(state.B), by_anchors(state.C), by_anchors(state.E), by_anchors(state.Y1)
+    possible = state.noisy | (state.noise_bound + state.mu > settings.noise_weight)
 
-    def step(rows: slice) -> float:
-        return sum(
-            kernels.step_errors(B[rows], C[rows], Y1[rows], state.mu, threshold, E[rows])
-            for B, C, Y1, E in zip(state.B, state.C, state.Y1, state.E, strict=True)
-        )
+    def step(columns: slice) -> float:
+        part = columns.start, columns.stop
+        return kernels.step_all_errors(B, C, Y1, state.mu, threshold, possible, state.noisy, *part, E)
 
-    return settings.noise_weight * sum(threads.map(step, state.C.shape[1]))
+    return settings.noise_weight * sum(threads.map(step, C.shape[1], _TILE_ANCHORS))
 
 
 def update_eigenvectors(state: State, settings: Settings) -> np.ndarray:
     """P-step, paper eq. (P-1) and lemma lem1: leading singular vectors of W; returns its K + 1 largest values."""
-    W = np.zeros(state.C.shape[1:])
-    for graph, factor in zip(state.C, state.xi, strict=True):
-        W += graph * (scale_by_degree(graph, settings) / factor)
-    u, values, v = leading_singular_vectors(W, settings.n_clusters, settings.n_clusters + 1)
-    state.P_U, state.P_M = u / np.sqrt(2), v / np.sqrt(2)
+    C, (_, n, m) = by_anchors(state.C), state.C.shape
+    filled = np.flatnonzero(state.degrees.any(axis=0))
+    if len(filled) <= settings.n_clusters:
+        filled = np.arange(m)
+    factors = scale_by_degree(state.degrees, settings) / state.xi[:, None]
+    W = np.zeros((len(filled), n))
+    for row, j in zip(W, filled, strict=True):
+        for v in np.flatnonzero(state.degrees[:, j]):
+            row += C[v, j] * factors[v, j]
+    left, values, right = leading_singular_vectors(W.T, settings.n_clusters, settings.n_clusters + 1)
+    state.P_U, state.P_M = left / np.sqrt(2), np.zeros((m, right.shape[1]))
+    state.P_M[filled] = right / np.sqrt(2)
     return values
 
 
@@ -385,29 +430,29 @@ def update_connectivity_weight(state: State, settings: Settings, singular_values
 def update_view_factors(state: State, settings: Settings) -> float:
     """ξ-step, paper eq. (s-c): ``ξ_v = h_v/Σh`` with ``h_v² = tr(PᵀL_vP)``; returns ``Σ_v h_v²/ξ_v``."""
     norm = (state.P_U**2).sum() + (state.P_M**2).sum()
+    scaled = scale_by_degree(state.degrees, settings)[:, :, None] * state.P_M
     h = np.empty(len(state.C))
-    for v, graph in enumerate(state.C):
-        overlap = state.P_U * (graph @ (scale_by_degree(graph, settings)[:, None] * state.P_M))
-        h[v] = np.sqrt(max(norm - 2 * overlap.sum(), _SMALLEST_H**2))
+    for v, graph in enumerate(by_anchors(state.C)):
+        filled = state.degrees[v] > 0
+        edges = graph if filled.all() else graph[filled]
+        overlap = (scaled[v, filled] * (edges @ state.P_U)).sum()
+        h[v] = np.sqrt(max(norm - 2 * overlap, _SMALLEST_H**2))
     state.xi = h / h.sum()
     return float((h**2 / state.xi).sum())
 
 
 def update_multipliers(state: State, settings: Settings, threads: RowThreads) -> tuple[float, float, float]:
     """Update multipliers and penalties; returns the residuals ``max|B - C - E|``, ``max|C - J|`` and ``max|C - O|``."""
+    B, C, E, O, Y1, Y2, Y3 = map(by_anchors, (state.B, state.C, state.E, state.O, state.Y1, state.Y2, state.Y3))  # noqa: E741
+    J = state.spectrum.view(np.float64)
+    if not settings.has_even_copy:
+        O = Y3 = Y2  # noqa: E741 - not touched
 
-    def step(rows: slice) -> tuple[float, float, float]:
-        noise = tensor = even = 0.0
-        for v in range(len(state.C)):
-            part = (v, rows)
-            B, C, E, J, O = state.B[part], state.C[part], state.E[part], state.J[part], state.O[part]  # noqa: E741
-            noise = max(noise, kernels.step_noise_multiplier(state.Y1[part], state.mu, B, C, E))
-            tensor = max(tensor, kernels.step_multiplier(state.Y2[part], state.rho, C, J))
-            if settings.has_even_copy:
-                even = max(even, kernels.step_multiplier(state.Y3[part], state.mu3, C, O))
-        return noise, tensor, even
+    def step(columns: slice) -> tuple[float, float, float]:
+        constants = state.mu, state.rho, state.mu3, state.in_use, state.noisy, columns.start, columns.stop
+        return kernels.step_multipliers(B, C, E, J, O, Y1, Y2, Y3, *constants, state.noise_bound)
 
-    noise, tensor, even = np.array(threads.map(step, state.C.shape[1])).max(axis=0).tolist()
+    noise, tensor, even = np.array(threads.map(step, C.shape[1], _TILE_ANCHORS)).max(axis=0).tolist()
     state.mu = min(state.mu * settings.penalty_growth, _LARGEST_MU)
     state.rho = min(state.rho * settings.penalty_growth, _LARGEST_RHO)
     state.mu3 = min(state.mu3 * settings.penalty_growth, _LARGEST_MU)

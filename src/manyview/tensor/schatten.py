@@ -45,6 +45,7 @@ def prox_schatten(
     sweeps: int | None = None,
     workers: int = 1,
     out: np.ndarray | None = None,
+    spectrum: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """Solve ``argmin_X ½|X - T|²_F + threshold·|X|_Sp^p``: shrink the singular values of the Fourier slices.
 
@@ -67,6 +68,8 @@ def prox_schatten(
         Number of threads; the result does not depend on it.
     out : ndarray, optional
         Array for the result; may be ``tensor`` itself.
+    spectrum : ndarray, optional
+        Work array, see :func:`manyview.tensor.map_singular_values`.
 
     Returns
     -------
@@ -78,5 +81,5 @@ def prox_schatten(
     length = tensor.shape[axis]
     lam = threshold * length if norm_scale == "paper" else threshold
     shrink = partial(prox_lp, threshold=lam, p=p, sweeps=sweeps)
-    x, values = map_singular_values(tensor, axis, shrink, workers=workers, out=out)
+    x, values = map_singular_values(tensor, axis, shrink, workers=workers, out=out, spectrum=spectrum)
     return x, _norm_of_values(values, p, length, norm_scale)
