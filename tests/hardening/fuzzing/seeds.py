@@ -314,6 +314,8 @@ def _shards() -> Iterator[Seed]:
     yield {f"data/part-{i}.npy": npy(VIEWS[0][2 * i : 2 * i + 2]) for i in range(3)}
     for size in (2, 6):
         yield {f"data/part-{i}.parquet": numbers.to_parquet(row_group_size=size) for i in range(2)}
+    vectors = pandas.DataFrame({"embedding": VIEWS[0].tolist()}).to_parquet(row_group_size=4)
+    yield {f"data/part-{i}.parquet": vectors for i in range(2)}
 
 
 def _zarr() -> Iterator[Seed]:
