@@ -257,6 +257,13 @@ def test_an_unknown_file_is_named(new):
     )
 
 
+@pytest.mark.parametrize("first", ["age", "id", "height"])
+def test_an_unknown_file_is_named_before_its_ids_are_asked_for(new, first):
+    people = {"age": range(20, 50), "id": range(1, 31), "height": np.arange(30) % 7 + 0.5}
+    pd.DataFrame({first: people[first], "weight": np.arange(30) % 4 + 0.5}).to_csv("people.csv", index=False)
+    refused("new_rna.csv people.csv", "people.csv: none of its ", "is a feature of model.mv", "Leave the file out")
+
+
 COLUMNS = {
     "missing": (lambda frame: frame.drop(columns="rna 3"), "it lacks 'rna 3'."),
     "extra": (lambda frame: frame.assign(batch=1.5), "it has unknown 'batch'."),

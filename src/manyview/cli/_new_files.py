@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import typer
 
-from manyview._utils.formats import name_without_extension
+from manyview._utils.formats import extension_of, name_without_extension, uncompressed
+from manyview._utils.machine import physical_memory
 from manyview.cli._options import ALL_FILES, MatchIds, Source
 from manyview.cluster._saving import Origin
 from manyview.exceptions import FileFormatError, ModelFileError, ViewsError
+from manyview.io._common import Options
 from manyview.io._impute import IMPUTE, fill_as_in_fit, missing_cells, values_of_fit
+from manyview.io._table_files import LOADERS, load_table
 from manyview.views import Views
 from manyview.views.container import default_names
 from manyview.views.new_samples import check_same_features, listed
@@ -125,7 +128,26 @@ def _read(source: Source, known: Known) -> Views:
         how = {"transpose": turned} if turned else {"no_transpose": True}
         return _assigned(_plain(_as_fitted(source, known), **how).read(), source, known, names)
     assert error is not None  # the loop ends with a return or an error
+    if names is None and len(source.files) > 1 and isinstance(error, FileFormatError):
+        _refuse_unknown(source, known)
     raise error
+
+
+def _refuse_unknown(source: Source, known: Known) -> None:
+    """Refuse a file without any feature of the model, rather than ask how its rows match those of the others."""
+    wanted = {feature for features in known.features.values() for feature in features or ()}
+    wanted |= {feature.partition("=")[0] for feature in wanted}  # columns of categories: batch=A
+    if not wanted or None in known.features.values():
+        return
+    for file in source.files:
+        if file.is_dir() or uncompressed(extension_of(file) or "") not in LOADERS:
+            continue
+        try:
+            table = load_table(file, Options(encoding=source.encoding, max_bytes=physical_memory()))
+        except FileFormatError:
+            continue
+        if not wanted & {*table.names, *table.frame[0].astype(str)}:  # with features in rows: in the first column
+            raise _unknown(str(file), table.names, known)
 
 
 def _attempts(source: Source, known: Known, names: Sequence[str] | None) -> Iterator[Source]:
@@ -340,12 +362,16 @@ def _fitting(place: str, own: Sequence[str] | None, known: Known) -> list[str]:
         return []
     nearest = max(named, key=lambda name: len(named[name] & given) / len(named[name] | given))
     if not named[nearest] & given:
-        raise ViewsError(
-            f"{place}: none of its {len(own)} columns ({listed(own)}) is a feature of {known.file}. Its views are "
-            f"{known.in_words}. Leave the file out, or name its columns as in the fit."
-        )
+        raise _unknown(place, own, known)
     check_same_features(f"{place} (view {nearest}, by its features)", own, known.features[nearest] or ())
     return fitting
+
+
+def _unknown(place: str, own: Sequence[str], known: Known) -> ViewsError:
+    return ViewsError(
+        f"{place}: none of its {len(own)} columns ({listed(own)}) is a feature of {known.file}. Its views are "
+        f"{known.in_words}. Leave the file out, or name its columns as in the fit."
+    )
 
 
 def _is_counted(names: Sequence[str]) -> bool:
