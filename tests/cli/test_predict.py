@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from manyview.cli.predict import write_labels
 from manyview.cluster import CLR, GraphEnsemble
 from manyview.cluster._saving import Origin
 from manyview.datasets import make_multiview
+from manyview.store import read_file, write_file
 from manyview.views import Views
 
 NAMES = ("rna", "mirna", "meth")
@@ -129,7 +131,10 @@ def test_the_model_is_written_with_the_other_files(made):
     model = manyview.load(made.folder / "model.mv")
     assert model.view_names_ == NAMES
     assert model.feature_names_in_["mirna"] == tuple(f"mirna {i}" for i in range(6))
-    assert model._origin == Origin({"id_column": ["patient"]})
+    assert replace(model._origin, values={}) == Origin({"id_column": ["patient"]})
+    assert list(model._origin.values) == list(NAMES)
+    for name, frame in frames(made.views, slice(0, N_OLD)).items():
+        np.testing.assert_allclose(model._origin.values[name], frame.median())
     assert not hasattr(model, "labels_")
     old = Views.from_frames(frames(made.views, slice(0, N_OLD)))
     labels = pd.read_csv(made.folder / "answer/labels.csv")["cluster"]
@@ -250,6 +255,13 @@ def test_an_unknown_file_is_named(new):
         "rna (6 features: 'rna 0', 'rna 1', 'rna 2' and 3 more); mirna (",
         "Leave the file out, or name its columns as in the fit.",
     )
+
+
+@pytest.mark.parametrize("first", ["age", "id", "height"])
+def test_an_unknown_file_is_named_before_its_ids_are_asked_for(new, first):
+    people = {"age": range(20, 50), "id": range(1, 31), "height": np.arange(30) % 7 + 0.5}
+    pd.DataFrame({first: people[first], "weight": np.arange(30) % 4 + 0.5}).to_csv("people.csv", index=False)
+    refused("new_rna.csv people.csv", "people.csv: none of its ", "is a feature of model.mv", "Leave the file out")
 
 
 COLUMNS = {
@@ -499,6 +511,117 @@ def test_bad_values_are_named(new):
     new["rna"].iloc[3, 2] = np.nan
     new["rna"].to_csv("gap.csv")
     refused("gap.csv", "views['rna']", "row 3 (sample 'case 63')", "'rna 2'", "NaN")
+
+
+@pytest.fixture
+def with_gaps(made, tmp_path, monkeypatch):
+    """Fit to tables with missing cells, as typed; return the tables of the fit and of new samples."""
+    monkeypatch.chdir(tmp_path)
+    old, later = (frames(made.views, rows) for rows in (slice(0, N_OLD), slice(N_OLD, 90)))
+    rng = np.random.default_rng(0)
+    for name in ("rna", "meth"):
+        old[name] = old[name].round(1).mask(rng.random(old[name].shape) < 0.1)
+    old["meth"].iloc[4] = np.nan  # a missing view, from which nothing is learned
+    for name, frame in old.items():
+        frame.to_csv(f"{name}.csv")
+
+    def fit(how):
+        found = typed(f"cluster rna.csv meth.csv -k 3 {shlex.join(FEW)} --impute {how} --save model.mv")
+        assert found.exit_code == 0, found.stderr
+        return old, later
+
+    return fit
+
+
+LEARNED = {
+    "median": pd.DataFrame.median,
+    "mean": pd.DataFrame.mean,
+    "most_frequent": lambda frame: frame.mode().iloc[0],
+    "zero": lambda frame: 0 * frame.mean(),
+}
+
+
+@pytest.mark.parametrize("how", LEARNED)
+def test_missing_cells_are_filled_with_what_the_fit_learned(with_gaps, predicted, how):
+    old, later = with_gaps(how)
+    expected = {name: later[name].copy() for name in ("rna", "meth")}
+    for name, cells in {"rna": [(0, 1), (0, 4), (7, 1)], "meth": [(3, 0)]}.items():
+        for row, column in cells:
+            later[name].iloc[row, column] = np.nan
+            expected[name].iloc[row, column] = LEARNED[how](old[name]).iloc[column]
+    later["rna"].iloc[:, ::-1].to_csv("r.csv")  # columns are found by their names
+    later["meth"].to_csv("m.csv")
+    as_learned, asked = predicted("m.csv r.csv"), predicted(f"m.csv r.csv --impute {how}")
+    assert_as_in_python(as_learned, expected)
+    pd.testing.assert_frame_equal(as_learned.table, asked.table)
+    assert as_learned.document["data"]["filled"] == {"meth": 1, "rna": 3}
+    notes = " ".join(as_learned.document["data"]["notes"])
+    assert "imputed 4 missing cells by" in notes
+    assert "in the fit" in notes
+
+    for one, file in ((later["rna"].iloc[[0]], "one.csv"), (later["rna"].iloc[[7]], "other.csv")):
+        one.to_csv(file)
+        alone = predicted(f"{file} --impute {how}")
+        assert_as_in_python(alone, {"rna": expected["rna"].loc[one.index]})
+    wrong = "mean" if how == "median" else "median"
+    refused(f"r.csv --impute {wrong}", "--impute", f"model.mv was fitted with --impute {how}")
+
+
+def test_instead_of_the_nearest_samples_new_ones_get_the_median_of_the_fit(with_gaps, predicted):
+    _, later = with_gaps("knn")
+    filled = manyview.read_views(["rna.csv", "meth.csv"], impute="knn")
+    later["rna"].iloc[2, 3] = np.nan
+    later["rna"].iloc[[2]].to_csv("one.csv")
+    found = predicted("one.csv")
+    assert "by the median of the column in the fit (a model keeps no samples for knn): rna 1" in " ".join(
+        found.document["data"]["notes"]
+    )
+    later["rna"].iloc[2, 3] = np.median(filled["rna"][:, 3])
+    assert_as_in_python(found, {"rna": later["rna"].iloc[[2]]})
+
+
+def test_a_fit_without_missing_cells_keeps_its_medians(made, new, predicted):
+    new["rna"].iloc[[3, 4], 2] = np.nan
+    new["rna"].to_csv("gap.csv")
+    found = predicted("gap.csv --impute median")
+    new["rna"].iloc[[3, 4], 2] = frames(made.views, slice(0, N_OLD))["rna"].iloc[:, 2].median()
+    assert_as_in_python(found, {"rna": new["rna"]})
+    shutil.rmtree("manyview-prediction")
+    refused("gap.csv --impute knn", "model.mv keeps the medians of its fit", "--impute median")
+
+
+def test_a_model_without_values_of_its_fit_fills_nothing_in(made, new, predicted):
+    old = Views.from_frames(frames(made.views, slice(0, N_OLD)))
+    GraphEnsemble(3, n_members=6, random_state=0).fit(old).save("mine.mv")
+    new["rna"].iloc[3, 2] = np.nan
+    new["rna"].to_csv("gap.csv")
+    said = "mine.mv keeps no values of its fit", "1 missing cell(s) of rna, first of sample 'case 63', column 'rna 2'"
+    refused("gap.csv --impute median", *said, model="mine.mv")
+    predicted("new_rna.csv --impute median", model="mine.mv")  # there is nothing to fill in
+    shutil.rmtree("manyview-prediction")
+    tree, arrays = read_file("model.mv")
+    del tree["attributes"]["_origin"]["Origin"]["dict"]["values"]  # as in files before such values were kept
+    write_file("old.mv", tree, arrays)
+    refused("gap.csv --impute median", "old.mv keeps no values of its fit", model="old.mv")
+    assert_as_in_python(predicted("new_meth.csv", model="old.mv"), {"meth": new["meth"]})
+
+
+def test_sparse_new_samples_are_filled_as_in_the_fit(made, tmp_path, monkeypatch, predicted):
+    monkeypatch.chdir(tmp_path)
+    whole = {name: array.clip(min=0) for name, array in zip(NAMES, made.views.arrays, strict=True)}
+    for name in ("rna", "meth"):
+        scipy.io.mmwrite(f"{name}.mtx", sp.coo_array(whole[name][:N_OLD]))
+    fit = f"cluster rna.mtx meth.mtx -k 3 --no-transpose {shlex.join(FEW)} --save model.mv --impute mean"
+    assert (done := typed(fit)).exit_code == 0, done.stderr
+    gap = whole["rna"][N_OLD:].copy()
+    row, column = np.argwhere(gap > 0)[5]
+    gap[row, column] = np.nan
+    scipy.io.mmwrite("new.mtx", sp.coo_array(gap))
+    found = predicted("new.mtx --names rna --no-transpose")
+    gap[row, column] = whole["rna"][:N_OLD, column].mean()
+    expected = manyview.load("model.mv").predict_confidence({"rna": gap})
+    np.testing.assert_allclose(found.table["confidence"], expected, atol=1e-4)
+    assert found.document["data"]["filled"] == {"rna": 1}
 
 
 # Models ------------------------------------------------------------------------------------------------------------

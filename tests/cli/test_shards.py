@@ -102,13 +102,34 @@ def test_every_block_is_read_four_times(folder, monkeypatch):
     assert sum(rows) == 4 * 2 * N
 
 
+def test_embeddings_in_a_column(folder, run):
+    run("cluster", "colour", "shape", "--id", "item", "-k", "3", *FEW, "--out", "plain", "--no-report")
+    for path in [*folder.glob("colour/*.parquet"), *folder.glob("shape/*.parquet")]:
+        frame = pd.read_parquet(path)
+        vectors = list(frame.drop(columns="item").to_numpy())
+        pd.DataFrame({"item": frame["item"], "embedding": vectors}).to_parquet(path, index=False)
+    run("cluster", "colour", "shape", "--id", "item", "-k", "3", *FEW, "--out", "vectors", "--no-report")
+    plain, vectors = (pd.read_parquet(folder / out / "labels") for out in ("plain", "vectors"))
+    pd.testing.assert_frame_equal(plain, vectors)
+
+
+def test_what_other_commands_do_with_shards(folder, call, run):
+    found = call("inspect", "colour", "shape/", "--id", "item", "--json")
+    assert json.loads(found.stdout)["n_samples"] == N
+    refused = call("compare", "colour", "shape", "--id", "item", "-k", "3")
+    assert refused.exit_code == 2
+    advice = "colour is a folder of shards. Compare a part, such as colour/part-0.parquet shape/part-0.parquet, or use"
+    assert advice in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--id", "sku"), "part-0.parquet: has no column 'sku' with the ids"),
         (
             (),
-            "expected numbers, but 1 column(s) hold something else: 'item'. Pass skip_columns= to leave them out, --id",
+            "expected numbers, but 1 column(s) hold something else: 'item'. Pass --drop to leave them out, --id",
         ),
         (("--id", "item", "--join", "outer"), "not for folders of shards"),
         (("--id", "item", "--view-sizes", "2"), "not for folders of shards"),

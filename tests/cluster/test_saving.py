@@ -362,6 +362,10 @@ NOT_A_MODEL = {
         {**RIGHT, "attributes": {"_origin": {"Origin": {"dict": {"cluster_names": {"tuple": [1, 2]}}}}}},
         r"CLR\._origin: is not a valid Origin.*expected names",
     ),
+    "values of the fit": (
+        {**RIGHT, "attributes": {"_origin": {"Origin": {"dict": {"values": {"dict": {"rna": [1, 2]}}}}}}},
+        r"CLR\._origin: is not a valid Origin.*expected one number for each column of rna",
+    ),
     "array that is not there": ({**RIGHT, "attributes": {"labels_": {"array": 1}}}, r"CLR\.labels_: "),
 }
 

@@ -432,7 +432,7 @@ def test_workers_that_are_full_are_an_error(local_cluster, table):
     dask = pytest.importorskip("dask")
 
     def fill(dask_worker):
-        dask_worker.hoard = np.ones(60_000_000)  # 480 MB that Dask cannot spill
+        dask_worker.hoard = np.ones(80_000_000)  # 640 MB that Dask cannot spill: workers pause at 80 %
 
     status = {"distributed.worker.memory.terminate": False}
     with dask.config.set(status), local_cluster(1, memory_limit="800MB") as client:

@@ -73,7 +73,7 @@ def test_source_tells_where_each_given_view_went(views):
 )
 def test_a_view_given_twice_counts_once_in_whatever_unit(views, unit):
     order = canonical_order([views[0], views[1], unit(views[0])])
-    assert sorted(order.views) == [0, 1]
+    assert sorted(order.views) in ([0, 1], [1, 2])
     assert order.source[2] == order.source[0] != order.source[1]
     np.testing.assert_array_equal(order.rows, canonical_order(views[:2]).rows)
 
@@ -81,15 +81,56 @@ def test_a_view_given_twice_counts_once_in_whatever_unit(views, unit):
 def test_a_copy_in_single_precision_may_differ_by_its_rounding(views):
     single = views[0].astype(np.float32)
     order = canonical_order([single, views[1], single * np.float32(0.3048)])
-    assert sorted(order.views) == [0, 1]
+    assert sorted(order.views) in ([0, 1], [1, 2])
     assert order.source[2] == order.source[0]
 
 
 @pytest.mark.parametrize("copy", [lambda x: x.copy(), lambda x: x * 0.3048, lambda x: x.toarray()])
 def test_a_sparse_view_given_twice_counts_once(views, copy):
     order = canonical_order([views[2], copy(views[2]), views[0]])
-    assert sorted(order.views) == [0, 2]
+    assert sorted(order.views) in ([0, 2], [1, 2])
     assert order.source[1] == order.source[0]
+
+
+def test_which_copy_is_kept_does_not_depend_on_the_order(views):
+    """Copies in other units are equal up to rounding only, which must not depend on the order either."""
+    given = [views[0], views[1], 0.3048 * views[0], 1.8 * views[0] + 32]
+    expected = ordered(given, canonical_order(given))
+    for order in permutations(range(4)):
+        permuted = [given[v] for v in order]
+        assert_same_views(ordered(permuted, canonical_order(permuted)), expected)
+
+
+@pytest.mark.parametrize("with_gaps", [False, True])
+@pytest.mark.parametrize("n_views", [2, 3, 4])
+def test_the_same_values_in_another_order_of_the_samples(n_views, with_gaps):
+    """Such views differ in nothing but what their samples have in the others."""
+    n, exchangeable = 26, 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        values, there = rng.integers(0, 3, (n, 1)).astype(float), rng.random(n) < (0.7 if with_gaps else 1.0)
+        shuffles = [rng.permutation(n) for _ in range(n_views)]
+        given = [values[rows] for rows in shuffles]
+        present = np.column_stack([there[rows] for rows in shuffles])
+        table = np.where(present, np.hstack(given), -1.0)
+        orders = [list(order) for order in permutations(range(n_views))]
+        same = sum(np.array_equal(np.sort(_rows(table)), np.sort(_rows(table[:, order]))) for order in orders)
+        if same > 1:  # then only their positions differ
+            exchangeable += 1
+            continue
+        found = set()
+        for order in orders:
+            rows = rng.permutation(n)
+            moved = [given[v][rows] for v in order]
+            own = canonical_order(moved, present=present[rows][:, order])
+            found.add(table[rows][:, order][own.rows][:, own.views].tobytes())
+        assert len(found) == 1
+    assert exchangeable < 10
+
+
+def _rows(table):
+    """One number for each row."""
+    return table @ 5.0 ** np.arange(table.shape[1])
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
@@ -316,7 +357,7 @@ def test_a_view_given_twice_counts_once_if_its_gaps_are_the_same(views, unit):
     present[:9, [0, 2]] = False
     given = with_gaps([views[0], views[1], unit(views[0])], present)
     order = canonical_order(given, present=present)
-    assert sorted(order.views) == [0, 1]
+    assert sorted(order.views) in ([0, 1], [1, 2])
     assert order.source[2] == order.source[0]
     present[9, 2] = False
     other = with_gaps(given, present)

@@ -108,3 +108,37 @@ def test_an_attribute_of_a_length_that_is_not_there(path, text):
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=r"an attribute announces a text of 2,147,483,648 bytes"):
         read_views(path)
+
+
+@pytest.mark.parametrize("length", [3 * 10**9, 2**31])
+def test_a_column_with_a_text_of_a_length_that_is_not_there(path, length):
+    """Columns of texts and categories about samples are read like names, and checked like them."""
+    with h5py.File(path, "r+") as root:
+        frame = root["obs"]
+        frame.attrs["column-order"] = np.array(["town"], dtype=object)
+        town = frame.create_group("town")
+        town.attrs["encoding-type"] = "categorical"
+        town.create_dataset("categories", data=["Ulm", "Jena"], dtype=h5py.string_dtype())
+        town["codes"] = np.array([0, 1, 0])
+        offset = town["categories"].id.get_offset()
+    assert read_views(path).metadata["town"].tolist() == ["Ulm", "Jena", "Ulm"]
+    content = bytearray(path.read_bytes())
+    content[offset : offset + 4] = struct.pack("<I", length)
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=rf"/obs/town/categories announces a text of {length:,} bytes"):
+        read_views(path)
+
+
+@pytest.mark.parametrize("name", ["mod", "mod/rna", "mod/rna/layers", "obs"])
+def test_an_array_in_place_of_a_group(tmp_path, name):
+    """h5py would read every row to find a key in it: here there are 10^12, none of them stored."""
+    file = tmp_path / "a.h5mu"
+    with h5py.File(file, "w") as root:
+        root.create_dataset(name, shape=(10**12,), chunks=(2**20,), dtype="f4")
+        if name not in ("mod", "mod/rna"):
+            frame = root.require_group("mod/rna")
+            frame["X"] = np.arange(6.0).reshape(3, 2)
+            for axis, names in (("obs", ["p", "q", "r"]), ("var", ["x", "y"])):
+                frame.create_group(axis).create_dataset("_index", data=names, dtype=h5py.string_dtype())
+    with pytest.raises(FileFormatError, match=rf"a\.h5mu: expected a group in /{name}, found an array"):
+        read_views(file)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-from manyview import Views, check_views, open_views
+from manyview import Views, check_views, open_views, read_views
 from manyview._utils.imports import require
 from manyview.cluster import CLR
 from manyview.exceptions import FileFormatError, MissingDependencyError, ViewsError
@@ -182,6 +182,62 @@ def test_columns_can_be_left_out(tmp_path):
     np.save(tmp_path / "b.npy", np.eye(3))
     found = open_views({"a": tmp_path / "a.parquet", "b": tmp_path / "b.npy"}, skip_columns=["id", "tags"])
     assert same(found["a"], np.array([[1, 4], [2, 5], [3, 6]]))
+
+
+@pytest.mark.parametrize("kind", ["list", "large list", "fixed size"])
+def test_vectors_in_a_column_become_columns(tmp_path, kind):
+    """Embeddings, as pandas and Spark write them; several row groups and shards, and blocks across them."""
+    values = np.arange(60, dtype=np.float32).reshape(20, 3)
+    types = {"list": pa.list_(pa.float32()), "large list": pa.large_list(pa.float32())}
+    column = pa.array(values.tolist(), type=types.get(kind, pa.list_(pa.float32(), 3)))
+    table = pa.table({"item": [f"i{row}" for row in range(20)], "embedding": column, "weight": np.arange(20.0)})
+    for part in range(2):
+        rows = table.slice(10 * part, 10)
+        pq.write_table(rows, tmp_path / f"a-{part}.parquet", row_group_size=4)
+    for block_rows in (3, 7, 20):
+        views = open_views({"a": tmp_path / "a-*.parquet"}, id_column="item", block_rows=block_rows)
+        assert views.feature_names == (("weight", "embedding_0", "embedding_1", "embedding_2"),)
+        assert same(views["a"], np.column_stack([np.arange(20.0), values]))
+        assert views.sample_ids.tolist() == table["item"].to_pylist()
+    table.drop_columns("weight").to_pandas().to_parquet(tmp_path / "whole.parquet")
+    alone = open_views({"a": tmp_path / "whole.parquet"}, id_column="item")
+    assert same(alone["a"], values)
+    read = read_views(tmp_path / "whole.parquet")
+    assert (read.feature_names, read.arrays[0].tolist()) == (alone.feature_names, values.tolist())
+    pq.write_table(table, tmp_path / "all.parquet")
+    assert read_views(tmp_path / "all.parquet").feature_names == views.feature_names
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+def test_vectors_with_gaps(tmp_path, statistics):
+    for i, rows in enumerate(([[1, 2], None], [None, [3, None]], [None, None])):
+        table = pa.table({"v": pa.array(rows, type=pa.list_(pa.int8()))})
+        pq.write_table(table, tmp_path / f"a-{i}.parquet", write_statistics=statistics)
+    found = open_views({"a": [tmp_path / "a-0.parquet", tmp_path / "a-1.parquet"]})["a"]
+    nan = np.nan
+    np.testing.assert_array_equal(found.compute(), [[1, 2], [nan, nan], [nan, nan], [3, nan]])
+    assert found.dtype == np.float64
+    with pytest.raises(FileFormatError, match=r"a-2\.parquet: column 'v' has no value in any row.*skip_columns="):
+        open_views({"a": tmp_path / "a-*.parquet"})
+    pq.write_table(pa.table({"v": pa.array([[1, 2]], type=pa.list_(pa.int8()))}), tmp_path / "b.parquet")
+    assert open_views({"b": tmp_path / "b.parquet"})["b"].dtype == np.int8
+
+
+def test_vectors_of_other_lengths(tmp_path):
+    for name, rows in {"a-0": [[1.0, 2.0]] * 5, "a-1": [[1.0, 2.0], [1.0]], "b": [[1.0]], "c": [[]]}.items():
+        pq.write_table(pa.table({"v": pa.array(rows, type=pa.list_(pa.float64()))}), tmp_path / f"{name}.parquet")
+    views = open_views({"a": tmp_path / "a-*.parquet"})
+    with pytest.raises(FileFormatError, match=r"a-1\.parquet: column 'v' holds lists of different lengths, .* 2 and 1"):
+        views["a"].compute()
+    with pytest.raises(FileFormatError, match=r"b\.parquet: expected 2 columns of float64 like .*a-0.* found 1 column"):
+        open_views({"a": [tmp_path / "a-0.parquet", tmp_path / "b.parquet"]})
+    with pytest.raises(FileFormatError, match=r"c\.parquet: column 'v' holds lists .*empty ones only"):
+        open_views({"a": tmp_path / "c.parquet"})
+    pq.write_table(pa.table({"v": pa.array([np.zeros(2**20 + 1)])}), tmp_path / "d.parquet")
+    with pytest.raises(
+        FileFormatError, match=r"d\.parquet: announces 1,048,577 values in 1 rows; vectors of more than"
+    ):
+        open_views({"a": tmp_path / "d.parquet"})
 
 
 # Blocks

@@ -234,6 +234,17 @@ GEO = text(
     "!series_matrix_table_end",
 )
 GCT = text("#1.2", "2\t2", "Name\tDescription\tS1\tS2", "x\tna\t1.5\t3", "y\tna\t2\t4.25")
+# As cmapPy and LINCS write it: symbols and counts of features beside, doses and cells of samples below the names.
+GCT3 = text(
+    "#1.3",
+    "2\t2\t2\t2",
+    "id\tsymbol\tpeople\tS1\tS2",
+    "cell\t-666\t-666\tMCF7\tA549",
+    "dose\tna\tna\t0.5\t10",
+    "x\tTP53\t126,329\t1.5\t3",
+    "y\tBRCA1\t1,5\t2\t4.25",
+)
+GCT3_NOTE = "t.gct: left out 2 column(s) that describe features and 2 line(s) that describe samples"
 GENES = {"ids": "GSM101 GSM102", "names": "1007_s_at 1053_at 117_at", "values": [[1.5, 2, 5], [3, 4.25, 6]]}
 
 CASES = {
@@ -442,7 +453,29 @@ CASES = {
     "GEO family file": Case("GSE1.txt", text("^SERIES = GSE1", "!Series = x"), refused="download .*_series_matrix"),
     "GCT": Case("t.gct", GCT, TWO, ids="S1 S2"),
     "GCT, compressed": Case("t.gct.gz", gzip.compress(GCT, mtime=0), TWO, ids="S1 S2"),
-    "GCT 1.3": Case("t.gct", text("#1.3", "2\t2\t0\t0", "id\tS1\tS2"), refused=r"Save it as GCT 1\.2"),
+    "GCT, called .txt": Case("t.txt", GCT, TWO, ids="S1 S2"),
+    "GCT, truncated": Case(
+        "t.gct", GCT[: GCT.index(b"y\t")], refused=r"announces 2 features of 2 samples .* has 1 of 2\. .*truncated"
+    ),
+    "GCT 1.3": Case("t.gct", GCT3, TWO, ids="S1 S2", noted=GCT3_NOTE),
+    "GCT 1.3, compressed": Case(
+        "t.gct.gz", gzip.compress(GCT3, mtime=0), TWO, ids="S1 S2", noted="left out 2 column(s)"
+    ),
+    "GCT 1.3 without annotations": Case(
+        "t.gct", text("#1.3", "2\t2\t0\t0", "id\t101\t102", "x\t1.5\t3", "y\t2\t4.25"), TWO, ids="101 102"
+    ),
+    "GCT 1.3 with a short line": Case(
+        "t.gct", GCT3.replace(b"\t4.25", b""), refused=r"line 7 has 4 fields, the first line has 5"
+    ),
+    "GCT 1.3 with another number of samples": Case(
+        "t.gct", GCT3.replace(b"2\t2\t2\t2", b"2\t3\t2\t2"), refused="announces 2 features of 3 samples .* has 2 of 2"
+    ),
+    "GCT 1.3 without its numbers": Case(
+        "t.gct", text("#1.3", "id\tS1\tS2", "x\t1\t2"), refused=r"expected 4 numbers in the second line of a GCT file"
+    ),
+    "GCT 1.3 with too few lines": Case(
+        "t.gct", text("#1.3", "2\t2\t0\t9", "id\tS1\tS2", "x\t1\t2", "y\t1\t2"), refused="no samples, only names"
+    ),
     "10x folder": Case(
         "cells/", tenx([[1, 0], [0, 2], [3, 4]], "Gene Expression," * 2 + "Gene Expression"), [[1, 0, 3], [0, 2, 4]],
         ids="AAAC-1 AAAG-1", names="G0 G1 G2",

@@ -31,7 +31,7 @@ STOPPED = 130
 # here.
 _ARGUMENTS = (
     "views_key|labels_key|id_column|label_column|labels|metadata|names|header|view_sizes|join|match_ids|transpose"
-    "|drop|only|one_hot|impute|decimal|encoding"
+    "|drop|only|one_hot|impute|decimal|encoding|skip_columns"
 )
 _KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:'([^']*)'|\"([^\"]*)\"|(True|False)\b|(?!\w))")
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
@@ -221,6 +221,8 @@ def in_options(text: str) -> str:
     'Pass --id, or --join inner; --no-header says so.'
     >>> in_options("Pass id_column='mouse no' if it is the id, id_column=False if not.")
     "Pass --id 'mouse no' if it is the id, --no-id if not."
+    >>> in_options("Leave it out with skip_columns=, or keep it with skip_columns=[].")
+    'Leave it out with --drop, or keep it with --no-id.'
     >>> in_options("Name it: labels='my table.csv:COLUMN'.")
     "Name it: --labels 'my table.csv:COLUMN'."
     >>> in_options("expected one column 'patient' (id_column).")
@@ -230,7 +232,7 @@ def in_options(text: str) -> str:
     >>> in_options("scaling={nothing} is no dict.")
     'scaling={nothing} is no dict.'
     """
-    text = _SCALING.sub(_as_scales, text)
+    text = _SCALING.sub(_as_scales, text.replace("skip_columns=[]", "id_column=False"))
     return _NAMED.sub(lambda found: f"(--{_option(found[1])})", _KEYWORD.sub(_as_option, text))
 
 
@@ -252,4 +254,4 @@ def _as_option(found: re.Match[str]) -> str:
 
 
 def _option(argument: str) -> str:
-    return "id" if argument == "id_column" else argument.replace("_", "-")
+    return {"id_column": "id", "skip_columns": "drop"}.get(argument, argument.replace("_", "-"))

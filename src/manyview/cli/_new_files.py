@@ -11,12 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
-from manyview._utils.formats import name_without_extension
+from manyview._utils.formats import extension_of, name_without_extension, uncompressed
+from manyview._utils.machine import physical_memory
 from manyview.cli._options import ALL_FILES, MatchIds, Source
 from manyview.cluster._saving import Origin
 from manyview.exceptions import FileFormatError, ModelFileError, ViewsError
+from manyview.io._common import Options
+from manyview.io._impute import IMPUTE, fill_as_in_fit, missing_cells, values_of_fit
+from manyview.io._table_files import LOADERS, load_table
 from manyview.views import Views
 from manyview.views.container import default_names
 from manyview.views.new_samples import check_same_features, listed
@@ -24,6 +29,7 @@ from manyview.views.wide import cut_table
 
 # Options of the fit that hold for new files as well, unless other ones are typed.
 _KEPT = ("id_column", "no_id", "label_column", "header", "match_ids", "drop", "only", "one_hot")
+_FILLED = "median"  # how cells can be filled in if the fit had none to fill in
 _LARGELY = 0.5  # share of the features of a view by which a file is recognised as transposed
 
 
@@ -65,7 +71,10 @@ def origin_of(source: Source, views: Views) -> Origin:
         reading["id_column"] = list(views.reading.id_columns)
     if "match_ids" in reading:
         reading["match_ids"] = str(source.match_ids)
-    return Origin(reading, tuple(_transposed_views(source, views)))
+    if source.impute is not None:
+        reading["impute"] = str(source.impute)
+    values = {} if source.in_shards else values_of_fit(views, reading.get("impute", _FILLED))
+    return Origin(reading, tuple(_transposed_views(source, views)), values=values)
 
 
 def _transposed_views(source: Source, views: Views) -> list[str]:
@@ -85,12 +94,21 @@ def read_new(source: Source, known: Known) -> Views:
 
     Files are read with the options of the fit first, then as typed, which is right where new files look different.
     If the features then fit no view, files with features in rows are found by the names in their first columns.
+    Missing cells are filled in with values of the fit, as new samples may be few: if the fit filled in some, or if it
+    is asked for.
 
     Raises
     ------
     FileFormatError, ViewsError, typer.BadParameter
         If a file cannot be read, or its view is not clear; the message names the file and what to do.
     """
+    how = _how_to_fill(source, known)
+    views = _read(replace(source, impute=None), known)
+    return views if how is None else _fill(views, how, known)
+
+
+def _read(source: Source, known: Known) -> Views:
+    """Read the files of new samples as they are, with the names of the views of the model."""
     names = _parse_names(source, known)
     error: Exception | None = None
     was_turned = False
@@ -110,7 +128,26 @@ def read_new(source: Source, known: Known) -> Views:
         how = {"transpose": turned} if turned else {"no_transpose": True}
         return _assigned(_plain(_as_fitted(source, known), **how).read(), source, known, names)
     assert error is not None  # the loop ends with a return or an error
+    if names is None and len(source.files) > 1 and isinstance(error, FileFormatError):
+        _refuse_unknown(source, known)
     raise error
+
+
+def _refuse_unknown(source: Source, known: Known) -> None:
+    """Refuse a file without any feature of the model, rather than ask how its rows match those of the others."""
+    wanted = {feature for features in known.features.values() for feature in features or ()}
+    wanted |= {feature.partition("=")[0] for feature in wanted}  # columns of categories: batch=A
+    if not wanted or None in known.features.values():
+        return
+    for file in source.files:
+        if file.is_dir() or uncompressed(extension_of(file) or "") not in LOADERS:
+            continue
+        try:
+            table = load_table(file, Options(encoding=source.encoding, max_bytes=physical_memory()))
+        except FileFormatError:
+            continue
+        if not wanted & {*table.names, *table.frame[0].astype(str)}:  # with features in rows: in the first column
+            raise _unknown(str(file), table.names, known)
 
 
 def _attempts(source: Source, known: Known, names: Sequence[str] | None) -> Iterator[Source]:
@@ -168,6 +205,46 @@ def _with_features_in_rows(source: Source, known: Known, names: Sequence[str] | 
         if shares.get("features", 0.0) >= max(_LARGELY, shares.get("samples", 0.0)):
             turned.append(str(file))
     return turned
+
+
+def _how_to_fill(source: Source, known: Known) -> str | None:
+    """Return how missing cells are filled in; None: not at all."""
+    fitted = known.origin.reading.get("impute")
+    if source.impute is None:
+        return fitted if fitted in IMPUTE else None
+    how = str(source.impute)
+    if known.origin.values and how != (fitted or _FILLED):
+        why = f"was fitted with --impute {fitted}" if fitted else "keeps the medians of its fit"
+        raise typer.BadParameter(
+            f"{known.file} {why}, and missing cells of new samples are filled in with values of the fit: "
+            f"--impute {fitted or _FILLED}.",
+            param_hint="--impute",
+        )
+    return how
+
+
+def _fill(views: Views, how: str, known: Known) -> Views:
+    """Fill in missing cells with the values of the fit, which belong to columns by their names."""
+    values = {}
+    for v, name in enumerate(views.names):
+        own, wanted = (views.feature_names or (None,) * views.n_views)[v], known.features[name]
+        kept = known.origin.values.get(name, np.empty(0))
+        rows, columns = missing_cells(views.arrays[v], views.has_view(v))
+        if len(rows) and len(kept) != known.n_features[name]:
+            sample = f"row {rows[0]}" if views.sample_ids is None else f"sample {str(views.sample_ids[rows[0]])!r}"
+            column = f"column {columns[0]}" if own is None else f"column {own[columns[0]]!r}"
+            raise typer.BadParameter(
+                f"{known.file} keeps no values of its fit, from which to fill in the {len(rows):,} missing cell(s) of "
+                f"{name}, first of {sample}, {column}. Models of manyview cluster --save keep them, except those of "
+                "folders of shards. Fit and save it again, or fill in the cells yourself, from the samples of the fit.",
+                param_hint="--impute",
+            )
+        if own is not None and wanted is not None:
+            by_name = dict(zip(wanted, kept.tolist(), strict=False))
+            kept = np.array([by_name.get(feature, np.nan) for feature in own])
+        if len(rows) and len(kept) == views.n_features[v]:  # others are refused by the model, which says why
+            values[name] = kept
+    return fill_as_in_fit(views, how, values)
 
 
 def _parse_names(source: Source, known: Known) -> list[str] | None:
@@ -285,12 +362,16 @@ def _fitting(place: str, own: Sequence[str] | None, known: Known) -> list[str]:
         return []
     nearest = max(named, key=lambda name: len(named[name] & given) / len(named[name] | given))
     if not named[nearest] & given:
-        raise ViewsError(
-            f"{place}: none of its {len(own)} columns ({listed(own)}) is a feature of {known.file}. Its views are "
-            f"{known.in_words}. Leave the file out, or name its columns as in the fit."
-        )
+        raise _unknown(place, own, known)
     check_same_features(f"{place} (view {nearest}, by its features)", own, known.features[nearest] or ())
     return fitting
+
+
+def _unknown(place: str, own: Sequence[str], known: Known) -> ViewsError:
+    return ViewsError(
+        f"{place}: none of its {len(own)} columns ({listed(own)}) is a feature of {known.file}. Its views are "
+        f"{known.in_words}. Leave the file out, or name its columns as in the fit."
+    )
 
 
 def _is_counted(names: Sequence[str]) -> bool:

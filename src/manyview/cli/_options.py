@@ -7,6 +7,7 @@ with :func:`grouped`; on the command line, the fields of the class are options l
 from __future__ import annotations
 
 import inspect
+import shlex
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -366,6 +367,13 @@ class Source:
     @property
     def as_data(self) -> dict[str, Any]:
         """The same views as an experiment declares them, see :func:`manyview.experiments._datasets.load`."""
+        if self.in_shards:
+            firsts = [min(file for file in folder.iterdir() if file.name[0] != ".") for folder in self.files]
+            raise typer.BadParameter(
+                f"methods are compared on views that fit into memory, and {self.files[0]} is a folder of shards. "
+                f"Compare a part, such as {shlex.join(map(str, firsts))}, or use manyview cluster.",
+                param_hint="FILES",
+            )
         more = {"options": self.options, "view_sizes": self.sizes}
         return {"read": self.path} | {name: value for name, value in more.items() if value not in (None, {})}
 

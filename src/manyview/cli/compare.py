@@ -84,6 +84,7 @@ def compare(
     chosen = _find_methods(methods)
     _check_no_method(source.files, methods)
     check_folder(out, NAMES)
+    declared = source.as_data
     views = source.read()
     # views that no method can fit are an error here, before many processes are started
     checked = check_views(views, min_views=min(_min_views(method) for method in chosen))
@@ -97,7 +98,7 @@ def compare(
         n_clusters = suggestion.n_clusters
     data, sample_ids = describe_data(views, source.files, source.reading), views.sample_ids
     del views, checked  # each process reads its own
-    spec = comparison_spec(source.as_data, chosen, n_clusters, seeds, name=source.title)
+    spec = comparison_spec(declared, chosen, n_clusters, seeds, name=source.title)
     command = _command(source, as_typed(wanted), methods, seeds, time_limit, memory_limit, store)
     with _open_store(store) as results:
         results.knows(source.title, data["sha256"])

@@ -36,14 +36,21 @@ class Origin:
         The views whose files had features in rows.
     cluster_names : tuple of str or None
         A name for each cluster, if they were renamed.
+    values : dict of str to ndarray
+        For each view, what a missing cell of each column is filled with: the median in the fit, or what ``impute`` in
+        ``reading`` says. Empty if it is not known.
     """
 
     reading: dict[str, Any] = field(default_factory=dict)
     transposed: tuple[str, ...] = ()
     cluster_names: tuple[str, ...] | None = None
+    values: dict[str, np.ndarray] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise an error if the values, perhaps from a file, are of other types."""
+        for name, own in self.values.items():
+            if not isinstance(own, np.ndarray) or own.dtype != np.float64 or own.ndim != 1 or np.isnan(own).any():
+                raise ValueError(f"expected one number for each column of {name}")
         names = (*self.transposed, *(self.cluster_names or ()), *self.reading)
         if not isinstance(self.reading, dict) or not all(isinstance(name, str) for name in names):
             raise ValueError("expected names of arguments, views and clusters")

@@ -3,13 +3,15 @@
 With the data in this order, all later steps, random draws included, give the same result to the last bit for any
 order of samples and views. Each view is projected on a fixed direction, and samples are ranked by the projection. Ranks
 do not change when a view is given in another unit (``a·x + b`` with ``a > 0``), so neither does the order. Ties are
-broken by comparing all values. (Views that hold the same values in another order of the samples cannot be distinguished
-by their content.)
+broken by comparing all values. Views that hold the same values in another order of the samples are told apart by what
+the samples have in the other views. (Where two views can be exchanged, together with some samples, such that the data
+stay the same, nothing tells them apart but their positions.)
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,25 +62,63 @@ def canonical_order(
     there = [np.ones(n, dtype=bool) if present is None else present[:, v] for v in range(len(arrays))]
     values = [_projections(array) for array in arrays]
     ranks = [_ranks(value, rows) for value, rows in zip(values, there, strict=True)]
-    kept: list[int] = []
-    same_as = []
+    groups: list[list[int]] = []  # views with the same content up to their unit
     for v, array in enumerate(arrays):
-        candidates = (u for u in kept if tags[u] == tags[v] and np.array_equal(ranks[u], ranks[v]))
-        twin = next((u for u in candidates if _same_content(arrays[u][there[v]], array[there[v]])), v)
-        same_as.append(twin)
-        kept += [v] if twin == v else []
+        alike = (own for own in groups if tags[own[0]] == tags[v] and np.array_equal(ranks[own[0]], ranks[v]))
+        group = next((own for own in alike if _same_content(arrays[own[0]][there[v]], array[there[v]])), None)
+        if group is None:
+            groups.append([v])
+        else:
+            group.append(v)
+    # Of copies in several units, not the first is kept, which would depend on the order of the views.
+    kept = [
+        own[0] if len(own) == 1 else min(own, key=lambda v: _digest(np.sort(values[v][there[v]] + 0.0)))
+        for own in groups
+    ]
+    same_as = {v: first for first, own in zip(kept, groups, strict=True) for v in own}
 
     signature = {v: (arrays[v].shape[1], tags[v], _signature(values[v][there[v]])) for v in kept}
+    if len(set(signature.values())) < len(kept):
+        signature = _told_apart(signature, ranks)
     kept.sort(key=signature.__getitem__)
-    keys = np.zeros(n, dtype=np.uint64)
-    for v in kept:
-        # A sum does not depend on the order of the views; the signature distinguishes them.
-        keys += mix(ranks[v] + np.frombuffer(signature[v][2], dtype=np.uint64)[0])
+    keys = _sample_keys(signature, ranks)
     content = [arrays[v] for v in kept] + ([] if present is None else [present[:, kept].astype(float)])
     rows, twin_rows = _order_rows(keys, content)
     views = sorted(kept, key=lambda v: (*signature[v], _digest(ranks[v][rows]), _digest_rows(arrays[v], rows)))
     index = {v: i for i, v in enumerate(views)}
-    return CanonicalOrder(rows, tuple(views), tuple(index[v] for v in same_as), twin_rows)
+    return CanonicalOrder(rows, tuple(views), tuple(index[same_as[v]] for v in range(len(arrays))), twin_rows)
+
+
+_Signatures = dict[int, tuple[int, str, bytes]]
+
+
+def _sample_keys(signature: _Signatures, ranks: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a number for each sample that follows from its ranks in all views."""
+    keys = np.zeros(len(ranks[0]), dtype=np.uint64)
+    for v, (_, _, digest) in signature.items():
+        # A sum does not depend on the order of the views; the signature distinguishes them.
+        keys += mix(ranks[v] + np.frombuffer(digest, dtype=np.uint64)[0])
+    return keys
+
+
+def _told_apart(signature: _Signatures, ranks: Sequence[np.ndarray]) -> _Signatures:
+    """Return signatures that also differ where views have the same values in another order of the samples.
+
+    Those of views that are alike get a digest of their ranks and of the keys of the samples, as pairs in any order. The
+    keys then differ more, too: it is repeated until no more views are told apart (colour refinement).
+    """
+    n_different = 0
+    while n_different < len(set(signature.values())) < len(signature):
+        n_different = len(set(signature.values()))
+        times, keys = Counter(signature.values()), _sample_keys(signature, ranks)
+        refined = {}
+        for v, (n_columns, tag, digest) in signature.items():
+            if times[n_columns, tag, digest] > 1:
+                order = np.lexsort((keys, ranks[v]))
+                digest = _digest(np.concatenate([ranks[v][order], keys[order]]))
+            refined[v] = n_columns, tag, digest
+        signature = refined
+    return signature
 
 
 def check_n_clusters(views: Views, n_clusters: int) -> None:

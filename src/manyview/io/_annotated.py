@@ -47,11 +47,11 @@ def read_h5mu(path: Path, options: Options) -> list[Part]:
         reader.check_heaps()
         if np.array_equal(reader.attribute(file, "axis", 0), 1):
             raise FileFormatError(f"{path}: its modalities share features (axis=1), not samples, so they are no views.")
-        modalities = reader.item(file, "mod")
+        modalities = reader.group(file, "mod")
         parts: list[Part] = []
         for key in _keys(options) or reader.order(modalities):
             name, _, inner = key.partition("/")
-            part = reader.part(reader.item(modalities, name), inner or "X", key.replace("/X", "").replace("/", ":"))
+            part = reader.part(reader.group(modalities, name), inner or "X", key.replace("/X", "").replace("/", ":"))
             own = reader.frame(modalities[name], "obs").add_prefix(f"{name}:")
             if not parts and "obs" in file:
                 shared = reader.frame(file, "obs")
@@ -64,17 +64,17 @@ def read_10x_h5(path: Path, options: Options) -> list[Part]:
     """Read the matrix of a file of Cell Ranger; each type of feature is a view."""
     h5py = require("h5py", extra="files", purpose="Reading .h5 of 10x")
     with reading(path, "a feature-barcode matrix"), h5py.File(path, "r") as file:
-        if "matrix" not in file or "barcodes" not in file["matrix"]:
+        reader = _Annotated(h5py, file, path, options.max_bytes)
+        if "matrix" not in file or "barcodes" not in reader.group(file, "matrix"):
             raise FileFormatError(
                 f"{path}: expected a feature-barcode matrix of 10x (Cell Ranger 3 or later). Other HDF5 files are not "
                 "read; save arrays as .npz, or tables as .parquet."
             )
-        reader = _Annotated(h5py, file, path, options.max_bytes)
         reader.check_heaps()
-        group = reader.item(file, "matrix")
+        group = reader.group(file, "matrix")
         shape = tuple(int(side) for side in reader.stored(reader.item(group, "shape")))
         matrix = reader.compressed(group, shape[::-1], by_rows=True)  # stored as features x cells, by columns
-        features = reader.item(group, "features")
+        features = reader.group(group, "features")
         ids, names = (reader.texts(reader.item(features, key)) for key in ("id", "name"))
         kinds = reader.texts(reader.item(features, "feature_type")) if "feature_type" in features else []
         return cells_by_features(path, matrix, reader.texts(reader.item(group, "barcodes")), ids, names, kinds)
@@ -164,7 +164,7 @@ class _Annotated(Hdf5File):
         """Return the matrix called ``X``, ``layers/counts``, ``obsm/X_pca``, or ``counts`` and ``X_pca`` for short."""
         there = ["X"] if "X" in group else []
         for place in _PLACES:
-            there += [f"{place}/{name}" for name in self.item(group, place)] if place in group else []
+            there += [f"{place}/{name}" for name in self.group(group, place)] if place in group else []
         chosen = [one for one in there if key == one or key == one.partition("/")[2]]
         if len(chosen) != 1:
             raise FileFormatError(
@@ -202,7 +202,7 @@ class _Annotated(Hdf5File):
 
     def frame(self, group: Any, axis: str) -> pandas.DataFrame:
         """Return a data frame such as ``obs``; columns of unknown types are left out."""
-        return self._columns(self.item(group, axis)).set_axis(self._index(group, axis))
+        return self._columns(self.group(group, axis)).set_axis(self._index(group, axis))
 
     def _columns(self, item: Any) -> pandas.DataFrame:
         index = _text(self.attribute(item, "_index", "_index"))

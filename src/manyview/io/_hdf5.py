@@ -74,6 +74,13 @@ class Hdf5File:
             group = group[part]
         return group
 
+    def group(self, parent: Any, key: str) -> Any:
+        """Return an item that must be a group: h5py reads a dataset row by row where its keys are asked for."""
+        found = self.item(parent, key)
+        if not self.is_group(found):
+            raise FileFormatError(f"{self.path}: expected a group in {found.name}, found an array.")
+        return found
+
     def attribute(self, item: Any, name: str, default: Any) -> Any:
         """Return an attribute of numbers or texts. HDF5 crashes on some damaged types, which are refused first."""
         if name not in item.attrs:
@@ -100,12 +107,12 @@ class Hdf5File:
             )
         self.taken += n_bytes
         check_size(self.path, self.taken, self.max_bytes)
+        if self.h5py.check_string_dtype(dataset.dtype) is not None:
+            self._check_lengths(dataset)
         return np.asarray(dataset[()])
 
     def texts(self, dataset: Any) -> list[str]:
         """Return the texts of a dataset of one dimension."""
-        if not self.is_group(dataset) and self.h5py.check_string_dtype(dataset.dtype) is not None:
-            self._check_lengths(dataset)
         values = self.stored(dataset)
         if values.ndim != 1:
             raise FileFormatError(f"{self.path}: expected a list of names in {dataset.name}, found {values.shape}.")
@@ -113,7 +120,7 @@ class Hdf5File:
 
     def _check_lengths(self, dataset: Any) -> None:
         """Compare the announced lengths of texts with what is stored: HDF5 allocates them first."""
-        if dataset.dtype.kind != "O" or dataset.is_virtual or dataset.external:
+        if dataset.dtype.kind != "O":
             return
         n_bytes, largest = 0, max(self._heaps.values(), default=0)
         for block in self._descriptors(dataset):

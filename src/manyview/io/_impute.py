@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io._table_files import listed
+from manyview.views import Reading, Views
 
 IMPUTE = ("median", "mean", "most_frequent", "knn", "zero")
 """How missing cells can be filled in: each by its column, or by the five nearest samples (knn)."""
@@ -20,6 +23,13 @@ _IN_WORDS = {
     "most_frequent": "the most frequent value of the column",
     "knn": "the mean of the five nearest samples",
     "zero": "0",
+}
+_IN_THE_FIT = {
+    "median": "the median of the column in the fit",
+    "mean": "the mean of the column in the fit",
+    "most_frequent": "the most frequent value of the column in the fit",
+    "knn": "the median of the column in the fit (a model keeps no samples for knn)",
+    "zero": "0, as in the fit",
 }
 
 
@@ -65,7 +75,84 @@ def fill_cells(
     return tuple(filled), counts
 
 
-def described(how: str, names: Sequence[str], counts: Sequence[int]) -> str:
+def values_of_fit(views: Views, how: str) -> dict[str, np.ndarray]:
+    """Return what a missing cell of each column is filled with in samples that come after the fit.
+
+    The views may be filled in already: neither median, mean nor most frequent value of a column change by that.
+    Instead of the nearest samples (knn), which would have to be kept, it is the median.
+
+    Examples
+    --------
+    >>> views = Views((np.array([[1.0, 5.0], [2.0, 7.0], [9.0, 9.0]]),), names=("blood",))
+    >>> values_of_fit(views, "median")
+    {'blood': array([2., 7.])}
+    """
+    found = {}
+    for v, (name, array) in enumerate(zip(views.names, views.arrays, strict=True)):
+        known, present = np.ones(array.shape[0], dtype=bool), views.has_view(v)
+        if present is not None:
+            known &= present
+        if not sp.issparse(array):
+            known &= ~np.isnan(array).all(axis=1)
+        own = array if known.all() else array[known]
+        if how in ("median", "knn") and not sp.issparse(own):  # scikit-learn takes ten times as long
+            values = np.median(own, axis=0)
+        else:
+            values = _imputer("median" if how == "knn" else how).fit(own).statistics_
+        found[name] = np.asarray(values, dtype=np.float64)
+    return found
+
+
+def fill_as_in_fit(views: Views, how: str, values: Mapping[str, np.ndarray]) -> Views:
+    """Return the views of new samples with single missing cells filled in with values of the fit.
+
+    Parameters
+    ----------
+    views : Views
+    how : str
+        One of :data:`IMPUTE`, for the note about it.
+    values : mapping of str to ndarray of shape (n_features,)
+        One value for each column, in the order of the columns. Views without values are left as they are.
+    """
+    arrays, counts = [], []
+    for v, (name, array) in enumerate(zip(views.names, views.arrays, strict=True)):
+        rows, columns = missing_cells(array, views.has_view(v)) if name in values else ((), ())
+        if len(rows):
+            array = array.tocsr(copy=True) if sp.issparse(array) else array.copy()
+            if sp.issparse(array):
+                cells = np.isnan(array.data)
+                array.data[cells] = values[name][array.indices[cells]]
+            else:
+                array[rows, columns] = values[name][columns]
+        arrays.append(array)
+        counts.append(len(rows))
+    if not any(counts):
+        return views
+    reading = Reading() if views.reading is None else views.reading
+    note = described(how, views.names, counts, words=_IN_THE_FIT)
+    filled = {name: count for name, count in zip(views.names, counts, strict=True) if count}
+    return replace(views, arrays=tuple(arrays), reading=replace(reading, notes=(*reading.notes, note), filled=filled))
+
+
+def missing_cells(array: Any, present: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of single missing cells; those of rows that are missing views are left out."""
+    if sp.issparse(array):
+        entries = array.tocoo()
+        cells = np.isnan(entries.data)
+        rows, columns = entries.row[cells], entries.col[cells]
+    elif array.dtype.kind != "f":
+        rows, columns = np.empty((2, 0), dtype=np.int64)
+    else:
+        missing = np.isnan(array)
+        rows, columns = np.nonzero(missing & ~missing.all(axis=1, keepdims=True))
+    if present is not None:
+        rows, columns = rows[present[rows]], columns[present[rows]]
+    return rows, columns
+
+
+def described(
+    how: str, names: Sequence[str], counts: Sequence[int], words: Mapping[str, str] = MappingProxyType(_IN_WORDS)
+) -> str:
     """Return a sentence about what was filled in; empty if nothing was.
 
     Examples
@@ -77,7 +164,7 @@ def described(how: str, names: Sequence[str], counts: Sequence[int]) -> str:
     if not total:
         return ""
     each = ", ".join(f"{name} {count:,}" for name, count in zip(names, counts, strict=True) if count)
-    return f"imputed {total:,} missing cell{'s' * (total > 1)} by {_IN_WORDS[how]}: {each}"
+    return f"imputed {total:,} missing cell{'s' * (total > 1)} by {words[how]}: {each}"
 
 
 def _imputer(how: str) -> Any:

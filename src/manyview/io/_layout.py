@@ -24,6 +24,7 @@ _MAX_TITLES = 20  # lines above the table
 _CHARACTERS_SEEN = 2**20  # bound for long lines
 _PIECE = 2**16  # characters of a line read at a time
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_GCT = {"#1.2": 2, "#1.3": 4}  # numbers in the second line
 _GEO_BEGIN, _GEO_END = "!series_matrix_table_begin", "!series_matrix_table_end"
 
 
@@ -41,13 +42,17 @@ class Layout:
     """Beginning of the line below the table."""
     features_in_rows: bool = False
     """Whether the format says so."""
-    is_gct: bool = False
-    """Whether the second column describes the features."""
+    shape: tuple[int, int] | None = None
+    """Numbers of features and samples that the format announces (GCT)."""
+    about_features: int = 0
+    """Columns after the first that describe features."""
+    about_samples: int = 0
+    """Lines below the names of the columns that describe samples."""
     notes: tuple[str, ...] = ()
 
     def open_bytes(self) -> BinaryIO:
         """Open the table as UTF-8."""
-        if self.encoding == "utf-8-sig" and not self.skipped and not self.end:
+        if self.encoding == "utf-8-sig" and not (self.skipped or self.about_samples or self.end):
             return open_bytes(self.path, self.max_bytes)
         return io.BufferedReader(_Table(self), _PIECE)
 
@@ -65,6 +70,11 @@ class _Table(io.RawIOBase):
         for _ in range(layout.skipped):
             _next_line(self._text)
         self._starts = True
+        if layout.about_samples:
+            self._rest = _whole_line(self._text).encode()
+            for _ in range(layout.about_samples):
+                if not _next_line(self._text):
+                    break
 
     def readable(self) -> bool:
         return True
@@ -89,6 +99,13 @@ class _Table(io.RawIOBase):
         if not self.closed:
             self._text.close()
         super().close()
+
+
+def _whole_line(text: TextIO) -> str:
+    pieces = [text.readline(_PIECE)]
+    while pieces[-1] and not pieces[-1].endswith(("\n", "\r")):
+        pieces.append(text.readline(_PIECE))
+    return "".join(pieces)
 
 
 def _next_line(text: TextIO) -> str:
@@ -123,13 +140,8 @@ def find_layout(path: Path, max_bytes: int, separator: str | None, encoding: str
     if lines[0].startswith(("!", "^")):
         layout = _in_geo(layout)
         lines = _first_lines(layout)
-    elif lines[0].rstrip() == "#1.2" and len(lines) > 2 and all(map(str.isdecimal, lines[1].split())):
-        layout = _skip(layout, 2, told=False, features_in_rows=True, is_gct=True)
-        lines = lines[2:]
-    elif lines[0].rstrip() == "#1.3" and path.name.lower().find(".gct") > 0:
-        raise FileFormatError(
-            f"{path}: GCT 1.3 is not read, which has rows and columns of annotations. Save it as GCT 1.2 or as CSV."
-        )
+    elif lines[0].rstrip() in _GCT and (".gct" in path.name.lower() or _gct_numbers(lines)):
+        return _in_gct(layout, lines)
     elif lines[0].lower().startswith("sep=") and len(lines[0].rstrip()) == 5:  # what Excel takes for a command
         separator = lines[0][4]
         layout, lines = _skip(layout, 1, told=False), lines[1:]
@@ -174,6 +186,42 @@ def _in_geo(layout: Layout) -> Layout:
             "a table of all samples: download ..._series_matrix.txt.gz."
         )
     return _skip(layout, n_lines, told=False, end=_GEO_END, features_in_rows=True)
+
+
+def _in_gct(layout: Layout, lines: Sequence[str]) -> Layout:
+    """Find the table of a GCT file, whose second line has the numbers of rows and columns.
+
+    In version 1.3 it also has those of the columns that describe features and of the lines that describe samples; in
+    version 1.2 there is one such column.
+    """
+    version, numbers = lines[0].rstrip(), _gct_numbers(lines)
+    if not numbers:
+        raise FileFormatError(
+            f"{layout.path}: expected {_GCT[version]} numbers in the second line of a GCT file of version "
+            f"{version[1:]}: rows, columns{'' if version == '#1.2' else ', and those that describe them'}; found "
+            f"{(lines[1] if len(lines) > 1 else '')[:40]!r}."
+        )
+    n_features, n_samples, *about = numbers
+    about_features, about_samples = about or (1, 0)
+    note = (
+        f"{layout.path.name}: left out {about_features} column(s) that describe features and {about_samples} line(s) "
+        "that describe samples"
+    )
+    return replace(
+        _skip(layout, 2, told=False, features_in_rows=True),
+        separator="\t",
+        shape=(n_features, n_samples),
+        about_features=about_features,
+        about_samples=about_samples,
+        notes=(*layout.notes, note) if any(about) else layout.notes,
+    )
+
+
+def _gct_numbers(lines: Sequence[str]) -> list[int]:
+    """Return the numbers in the second line of a GCT file; none if they are not there."""
+    words = lines[1].split() if len(lines) > 1 else []
+    are_numbers = len(words) == _GCT[lines[0].rstrip()] and all(map(str.isdecimal, words)) and len(lines[1]) < 60
+    return list(map(int, words)) if are_numbers else []
 
 
 def _find_table(layout: Layout, lines: list[str], separator: str | None) -> Layout:

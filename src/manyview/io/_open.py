@@ -78,7 +78,8 @@ def open_views(
         With Dask arrays, all in the same blocks of rows, each with all columns. A task knows no more than paths and
         numbers of rows and opens the files itself, so that any worker that sees the same files can run it, and run it
         again. Types are kept: ``float32`` stays ``float32``, integers stay integers. Parquet columns get their common
-        type; integers with gaps become ``float64``, the gaps NaN.
+        type; integers with gaps become ``float64``, the gaps NaN. A column of lists, such as ``embedding``, becomes the
+        columns ``embedding_0``, ``embedding_1`` and so on, after all others; its lists must have one length.
 
     Raises
     ------
@@ -309,7 +310,7 @@ def _blocks(shards: Sequence[Shard], edges: Sequence[int], skip_columns: tuple[s
             if inside[0] < inside[1]:
                 spans.append(Span(str(shards[i].path), *inside, sizes[i]))
             i += 1
-        blocks.append(Block(tuple(spans), shards[0].shape[1], dtype, skip_columns))
+        blocks.append(Block(tuple(spans), shards[0].shape[1], dtype, skip_columns, shards[0].vectors))
     return blocks
 
 

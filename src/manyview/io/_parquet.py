@@ -33,7 +33,7 @@ def load_parquet(path: Path, options: Options) -> Table:
     types = require("pyarrow.types", extra="files", purpose="Reading parquet")
     with path.open("rb") as stream, reading(path, "parquet"):
         schema = parquet.ParquetFile(stream).schema_arrow
-        lists = [field.name for field in schema if _is_vector(types, field.type)]
+        lists = [field.name for field in schema if is_vector(types, field.type)]
         nested = [field.name for field in schema if types.is_nested(field.type) and field.name not in lists]
         if nested:
             raise FileFormatError(
@@ -43,14 +43,14 @@ def load_parquet(path: Path, options: Options) -> Table:
         text = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
         file = parquet.ParquetFile(stream, read_dictionary=text)
         # Repeated values are stored once, so that a small file can announce any number of rows.
-        n_values = _n_values(path) if lists else 0
-        n_bytes = 8 * max(n_values, file.metadata.num_rows * len(schema))
+        n_stored = n_values(path) if lists else 0
+        n_bytes = 8 * max(n_stored, file.metadata.num_rows * len(schema))
         check_size(path, n_bytes, options.max_bytes)
         table = file.read()
         table.validate(full=True)  # invalid UTF-8, indices out of range
         check_size(path, n_bytes + 4 * _n_characters(table), options.max_bytes)
         table = table.cast(schema)
-        vectors = {name: _vectors(path, name, table.column(name)) for name in lists}
+        vectors = {name: vectors_in(path, name, table.column(name)) for name in lists}
         frame = table.drop_columns(lists).to_pandas() if len(lists) < len(schema) else pandas.DataFrame()
         if not isinstance(frame.index, pandas.RangeIndex):  # a meaningful index, such as ids
             frame = frame.reset_index()
@@ -63,27 +63,31 @@ def load_parquet(path: Path, options: Options) -> Table:
     return Table(path, names, frame)
 
 
-def _is_vector(types: Any, kind: Any) -> bool:
+def is_vector(types: Any, kind: Any) -> bool:
     """Return whether a column holds lists of numbers, such as embeddings."""
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return is_list and (types.is_integer(kind.value_type) or types.is_floating(kind.value_type))
 
 
-def _vectors(path: Path, name: str, column: Any) -> np.ndarray:
-    """Return lists of one length as the rows of an array; NaN where a list is missing."""
+def vectors_in(path: Path, name: str, column: Any, length: int | None = None) -> np.ndarray:
+    """Return lists of one length as the rows of an array; NaN where a list is missing.
+
+    ``length`` is that of the vectors in other rows, if it is known.
+    """
     compute = require("pyarrow.compute", extra="files", purpose="Reading parquet")
-    whole = column.combine_chunks()
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     known = compute.is_valid(whole).to_numpy(zero_copy_only=False)
     lengths = compute.list_value_length(whole).drop_null().to_numpy(zero_copy_only=False)
-    if not len(lengths) or lengths.min() != lengths.max() or lengths[0] == 0:
-        other = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.array([], dtype=int)
-        found = f"{lengths[0]} and {lengths[other[0]]}" if len(other) else "empty ones only"
+    length = length or int(lengths[0] if len(lengths) else 0)
+    if not length or (lengths != length).any():
+        other = lengths[lengths != length]
+        found = f"{length} and {other[0]}" if length else "empty ones only"
         raise FileFormatError(
             f"{path}: column {name!r} holds lists of different lengths, such as {found}. Expected vectors of one "
             "length, whose values become columns."
         )
     numbers = compute.list_flatten(whole.filter(compute.is_valid(whole))).to_numpy(zero_copy_only=False)
-    vectors = numbers.reshape(-1, int(lengths[0]))
+    vectors = numbers.reshape(-1, length)
     if known.all():
         return vectors
     spread = np.full((len(known), vectors.shape[1]), np.nan)
@@ -91,7 +95,7 @@ def _vectors(path: Path, name: str, column: Any) -> np.ndarray:
     return spread
 
 
-def _n_values(path: Path) -> int:
+def n_values(path: Path) -> int:
     """Return the number of values that all columns announce, those in lists included.
 
     It is in the footer: a list of row groups (field 4), each with columns (1), each with metadata (3), whose field 5 it

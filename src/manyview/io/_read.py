@@ -140,8 +140,8 @@ def read_views(
         ``batch=A``.
     impute : {"median", "mean", "most_frequent", "knn", "zero"}, optional
         How single missing cells are filled in, by scikit-learn's imputers: by their column, or from the five nearest
-        samples (knn). A row that is wholly empty is a missing view of that sample and stays one. Infinite values are
-        not missing.
+        samples (knn), among the samples that are read. A row that is wholly empty is a missing view of that sample and
+        stays one. Infinite values are not missing.
     decimal : {".", ","}, optional
         The decimal mark of tables of text; the other one then separates thousands. By default it is recognised, column
         by column, where numbers such as ``1,5`` or ``1,234.5`` leave no doubt.

@@ -20,11 +20,13 @@ from manyview.exceptions import FileFormatError
 from manyview.io._common import plain_key, reading
 from manyview.io._ids import LABEL_COLUMNS
 from manyview.io._numpy import read_header
+from manyview.io._parquet import is_vector, n_values, vectors_in
 from manyview.io._table_files import is_id_name, listed
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
 _BATCH_ROWS = 8192
 _MOST_PIECES = 2**20
+_LONGEST = 2**20  # values of a vector
 _ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
 
 
@@ -45,6 +47,8 @@ class Shard:
     """Whether integer columns may have missing values, read as NaN."""
     id_column: str | None = None
     """Name of the column with the ids of the samples, if it has one."""
+    vectors: tuple[tuple[str, int], ...] = ()
+    """Columns that hold lists of numbers, such as embeddings, and their length; they come after all others."""
 
     @property
     def features(self) -> str:
@@ -69,6 +73,7 @@ class Block:
     n_columns: int
     dtype: np.dtype
     skip_columns: tuple[str, ...] = ()
+    vectors: tuple[tuple[str, int], ...] = ()
 
 
 def read_block(block: Block) -> np.ndarray:
@@ -81,7 +86,7 @@ def read_block(block: Block) -> np.ndarray:
         kind = kind_of(path)
         with reading(path, kind):
             part = values[filled : filled + span.stop - span.start]
-            _FILL[kind](path, span.start, span.stop, part, block.skip_columns)
+            _FILL[kind](path, span.start, span.stop, part, block)
         filled += len(part)
     return values
 
@@ -202,8 +207,9 @@ def _open_parquet(path: Path, skip_columns: Collection[str] | None, id_columns: 
             _refuse_ids(path, [name for name in names if name != id_column])
         left_out = {*(skip_columns or ()), id_column}
         fields = [field for field in schema if field.name not in left_out]
-        is_whole = {f.name: types.is_integer(f.type) or types.is_boolean(f.type) for f in fields}
-        text = [f.name for f in fields if not is_whole[f.name] and not types.is_floating(f.type)]
+        kinds = {f.name: f.type.value_type if is_vector(types, f.type) else f.type for f in fields}
+        is_whole = {name: types.is_integer(kind) or types.is_boolean(kind) for name, kind in kinds.items()}
+        text = [name for name, kind in kinds.items() if not is_whole[name] and not types.is_floating(kind)]
         if text:
             raise FileFormatError(
                 f"{path}: expected numbers, but {len(text)} column(s) hold something else: {listed(text)}. "
@@ -214,16 +220,37 @@ def _open_parquet(path: Path, skip_columns: Collection[str] | None, id_columns: 
                 f"{path}: expected columns of numbers, each with its own name, found the columns {listed(names)}."
             )
         groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+        lists = [field.name for field in fields if is_vector(types, field.type)]
+        vectors = tuple((name, _length(path, file, name)) for name in lists)
+        columns = [field.name for field in fields if field.name not in lists]
+        columns += [f"{name}_{i}" for name, length in vectors for i in range(length)]
         return Shard(
             path,
-            (file.metadata.num_rows, len(fields)),
-            np.result_type(*(field.type.to_pandas_dtype() for field in fields)),
+            (file.metadata.num_rows, len(columns)),
+            np.result_type(*(kind.to_pandas_dtype() for kind in kinds.values())),
             tuple(group.num_rows for group in groups),
-            tuple(field.name for field in fields),
+            tuple(columns),
             tuple(name for name in names if name not in is_whole),
-            any(is_whole.values()) and any(_may_have_gaps(group, is_whole) for group in groups),
+            any(is_whole.values()) and any(_may_have_gaps(group, is_whole, lists) for group in groups),
             id_column,
+            vectors,
         )
+
+
+def _length(path: Path, file: Any, name: str) -> int:
+    """Return the length of the first vector in a column."""
+    if n_values(path) > _LONGEST * max(file.metadata.num_rows, 1):  # repeated values are stored once
+        raise FileFormatError(
+            f"{path}: announces {n_values(path):,} values in {file.metadata.num_rows:,} rows; vectors of more than "
+            f"{_LONGEST:,} values are not read."
+        )
+    for batch in file.iter_batches(1, columns=[name], use_threads=False):
+        if batch.column(0).null_count == 0:
+            return vectors_in(path, name, batch.column(0)).shape[1]
+    raise FileFormatError(
+        f"{path}: column {name!r} has no value in any row, so that the length of its vectors is not known. If the file "
+        "has no rows, remove it; else pass skip_columns= to leave the column out."
+    )
 
 
 def _find_id_column(path: Path, schema: Any, id_columns: Sequence[str], types: Any) -> str | None:
@@ -254,24 +281,31 @@ def _refuse_ids(path: Path, names: Sequence[str]) -> None:
         )
 
 
-def _may_have_gaps(group: Any, is_whole: dict[str, bool]) -> bool:
+def _may_have_gaps(group: Any, is_whole: dict[str, bool], lists: Sequence[str]) -> bool:
     """Return whether an integer column of this row group has, or may have, missing values."""
     for i in range(group.num_columns):
         column = group.column(i)
-        if is_whole.get(column.path_in_schema, False):
+        stored = column.path_in_schema
+        name = next((name for name in lists if stored.startswith(f"{name}.")), stored)  # embedding.list.element
+        if is_whole.get(name, False):
             statistics = column.statistics
             if statistics is None or not statistics.has_null_count or statistics.null_count:
                 return True
     return False
 
 
-def _fill_parquet(path: Path, start: int, stop: int, out: np.ndarray, skip_columns: Sequence[str]) -> None:
+def _fill_parquet(path: Path, start: int, stop: int, out: np.ndarray, block: Block) -> None:
     with _parquet().ParquetFile(path) as file:
-        names = [name for name in file.schema_arrow.names if name not in skip_columns]
-        for at, batch in _batches(file, start, stop, names):
+        apart = {*block.skip_columns, *(name for name, _ in block.vectors)}
+        names = [name for name in file.schema_arrow.names if name not in apart]
+        for at, batch in _batches(file, start, stop, [*names, *(name for name, _ in block.vectors)]):
             rows = out[at - start : at - start + len(batch)]
             for column, name in enumerate(names):
                 rows[:, column] = batch.column(name).to_numpy(zero_copy_only=False)  # missing values become NaN
+            column = len(names)
+            for name, length in block.vectors:
+                rows[:, column : column + length] = vectors_in(path, name, batch.column(name), length)
+                column += length
 
 
 def _batches(file: Any, start: int, stop: int, names: Sequence[str]) -> Iterator[tuple[int, Any]]:

@@ -83,12 +83,19 @@ def _load_text(path: Path, options: Options, *, separator: str | None, kind: str
 def _load_lines(path: Path, options: Options, separator: str | None, kind: str) -> Table:
     layout = find_layout(path, options.max_bytes, separator, options.encoding, kind)
     lines = _check_lines(layout, options)
-    has_header = _has_header(path, lines.first, lines.has_row_names, options.header)
+    header = options.header if layout.shape is None else True
+    has_header = _has_header(path, lines.first, lines.has_row_names, header)
     names, width, n_rows = lines.names(has_header), lines.width, lines.n_lines - has_header
     named = [at for at, name in enumerate(names) if name in (options.id_column or ())]
     id_at = named[0] if named else 0
     if n_rows == 0:  # before pandas makes columns, which is slow for many names
         raise FileFormatError(f"{path}: no samples, only names of columns: {listed(names)}.")
+    kept = [at for at in range(width - lines.n_empty_columns) if not 0 < at <= layout.about_features]
+    if layout.shape not in (None, (n_rows, len(kept) - 1)):
+        raise FileFormatError(
+            f"{path}: announces {layout.shape[0]:,} features of {layout.shape[1]:,} samples in its second line, but "
+            f"has {n_rows:,} of {len(kept) - 1:,}. It may be truncated: get it again, or correct that line."
+        )
     # Each number is stored twice: in the table and in the view.
     check_size(path, 2 * 8 * lines.n_lines * width, options.max_bytes)
     if layout.separator == ";" and options.decimal is None:
@@ -109,8 +116,7 @@ def _load_lines(path: Path, options: Options, separator: str | None, kind: str) 
     text = {id_at} if width > 1 else set()
     is_named = bool(named) or is_id_name(names[id_at])
     frame = _parsed(layout.open_bytes, parse, n_rows, text, undone=set() if is_named else text)
-    read_numbers(path, names, frame, [at for at in range(width) if at != id_at or not is_named], options.decimal)
-    kept = [at for at in range(width - lines.n_empty_columns) if not (layout.is_gct and at == 1)]
+    read_numbers(path, names, frame, [at for at in kept if at != id_at or not is_named], options.decimal)
     frame = frame[kept].set_axis(range(len(kept)), axis=1)
     return Table(path, [names[at] for at in kept], frame, layout.notes, layout.features_in_rows)
 
@@ -255,7 +261,7 @@ def _check_lines(layout: Layout, options: Options) -> _Lines:
         n_lines, n_empty, empty_line, n_blank, has_ids = 1, len(first) - len(_without_end(first)), 0, 0, False
         unnamed = 0  # the first line whose first field is a number, and so no name of a row
         for row in rows:
-            line = layout.skipped + rows.line_num
+            line = layout.skipped + layout.about_samples + rows.line_num
             if not row:
                 empty_line = empty_line or line
                 continue
@@ -280,7 +286,8 @@ def _check_lines(layout: Layout, options: Options) -> _Lines:
         n_lines -= n_blank
     found.width = found.width or len(first)
     found.n_lines, found.n_empty_columns = n_lines, n_empty if n_lines > 1 and n_empty < found.width else 0
-    wrong = layout.skipped + 2 if found.width < len(first) and first[-1].strip() else unnamed * found.has_row_names
+    second = layout.skipped + layout.about_samples + 2
+    wrong = second if found.width < len(first) and first[-1].strip() else unnamed * found.has_row_names
     if wrong:
         raise FileFormatError(f"{path}: line {wrong} has {found.width} fields, the first line has {len(first)}.")
     return found

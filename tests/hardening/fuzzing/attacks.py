@@ -515,6 +515,8 @@ def _wild(target: Target) -> Iterator[Files]:
     yield {"data.csv": b"#a\n" * 50 + b"id,x\na,1\nb,2\n"}
     yield {"data.gct": b"#1.2\n99999999\t99999999\nName\tDescription\tS1\nx\tna\t1\n"}
     yield {"data.gct": b"#1.2\n1\t1\n"}
+    yield {"data.gct": b"#1.3\n2\t2\t99999999\t999999999\nid\tS1\tS2\nx\t1\t2\n"}
+    yield {"data.gct": b"#1.3\n1\t1\t0\t1\n" + b"x" * 3_000_000}
     yield {"data.csv": b"sep=;\n"}
     yield {"data.csv": b"sep=\0\nid\0x\n"}
     yield {"data.csv": b"\xff\xfe\x00\xd8\x00\xd8i\x00"}

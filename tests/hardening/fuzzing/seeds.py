@@ -186,6 +186,7 @@ def _wild() -> Iterator[Seed]:
     yield {"data.txt": f"{geo}!series_matrix_table_end\n".encode()}
     yield {"data.txt.gz": gzip.compress(f"{geo}!series_matrix_table_end\n".encode(), mtime=0)}
     yield {"data.gct": b"#1.2\n2\t2\nName\tDescription\tS1\tS2\nx\tna\t1.5\t3\ny\tna\t2\t4.25\n"}
+    yield {"data.gct": b"#1.3\n2\t2\t1\t1\nid\tsymbol\tS1\tS2\ndose\tna\t5\t10\nx\tA\t1.5\t3\ny\tB\t2\t4.25\n"}
 
 
 def _xlsx() -> Iterator[Seed]:
@@ -313,6 +314,8 @@ def _shards() -> Iterator[Seed]:
     yield {f"data/part-{i}.npy": npy(VIEWS[0][2 * i : 2 * i + 2]) for i in range(3)}
     for size in (2, 6):
         yield {f"data/part-{i}.parquet": numbers.to_parquet(row_group_size=size) for i in range(2)}
+    vectors = pandas.DataFrame({"embedding": VIEWS[0].tolist()}).to_parquet(row_group_size=4)
+    yield {f"data/part-{i}.parquet": vectors for i in range(2)}
 
 
 def _zarr() -> Iterator[Seed]:
