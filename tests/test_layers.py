@@ -106,6 +106,7 @@ ALLOWED = {
         "views",
     },
     "cli": {
+        "_utils.compiled",
         "_utils.files",
         "_utils.formats",
         "_utils.progress",

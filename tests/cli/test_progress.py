@@ -152,3 +152,16 @@ def test_stopping_gives_the_terminal_back():
     hidden, shown = "\x1b[?25l", "\x1b[?25h"
     assert file.getvalue().rindex(shown) > file.getvalue().rindex(hidden)
     assert not has_listeners()
+
+
+def test_compiling_is_shown_until_the_next_step():
+    with StepProgress(console=Console(file=io.StringIO(), force_terminal=True)) as progress:
+        assert [task.description for task in progress.tasks] == ["working"]
+        progress.show_compiling()
+        assert [task.description for task in progress.tasks] == ["compiling, first time only"]
+        progress.show(Step("GraphEnsemble", 1, 3, "members"))
+        assert [task.description for task in progress.tasks] == ["GraphEnsemble"]
+        progress.show_compiling()
+        assert [task.description for task in progress.tasks] == ["GraphEnsemble", "compiling, first time only"]
+        progress.show(Step("GraphEnsemble", 2, 3, "members"))
+        assert [task.description for task in progress.tasks] == ["GraphEnsemble"]

@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from manyview import GraphEnsemble
+from manyview.datasets import make_multiview
 from manyview.engines import LocalRows
-from manyview.ensemble.anchors import AnchoredViews
+from manyview.ensemble import predict
+from manyview.ensemble.anchors import AnchoredViews, lists_of
 from manyview.ensemble.columns import DISTANCE, NEAREST
 from manyview.ensemble.consensus import votes_for
 from manyview.ensemble.fit import learn
@@ -128,3 +131,20 @@ def test_votes_for_a_label_add_up_over_the_members():
     member_labels = np.array([[0, 1, 3], [2, -1, 0], [-1, -1, -1]], dtype=np.int32)
     expected = [shares[0, 0, 1] + shares[1, 1, 1] + shares[2, 3, 1], shares[0, 2, 0] + shares[2, 0, 0], 0.0]
     np.testing.assert_allclose(votes_for(np.array([1, 0, 0]), member_labels, shares), expected)
+
+
+@pytest.mark.parametrize("n_samples", [300, 3000])
+@pytest.mark.parametrize("deviations", [-2.0, 4.0])
+def test_results_do_not_depend_on_the_length_of_lists(monkeypatch, n_samples, deviations):
+    """Also if lists are far too short: nearly all samples are then assigned again."""
+    views = make_multiview(n_samples, 4, noise=1.0, random_state=0)
+    model = GraphEnsemble(4, random_state=0, learn_on=1000).fit(views)._model
+    given = make_multiview(200, 4, noise=1.2, random_state=1)
+    expected = assign_rows(model, lists_of(given, model.views))
+    monkeypatch.setattr(predict, "_DEVIATIONS", deviations)
+    enough = predict.enough_for(model)
+    shorter = any(a.length < b.length for a, b in zip(enough.spaces, model.views.spaces, strict=True))
+    assert shorter or deviations > 0
+    _, found = predict.place(model, enough, given)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)

@@ -18,7 +18,7 @@ def dense(anchors, weights, size):
 
 def edges_of(near, distance, place, k, far):
     anchors, weights = np.empty((len(near), k + 1), dtype=np.int32), np.empty((len(near), k + 1))
-    edges.view_edges(near, distance, place, k, far, anchors, weights, 0)
+    edges.view_edges(near, distance, place, place.max() + 1, k, far, anchors, weights, 0, np.zeros(len(near), bool))
     return dense(anchors, weights, place.max() + 2)
 
 
@@ -52,6 +52,17 @@ def test_view_edges_are_can_weights_of_the_nearest_anchors_of_the_member(blobs, 
     np.testing.assert_allclose(graph, naive_edges(near, distance, place, k, np.inf), atol=1e-12)
     np.testing.assert_allclose(graph.sum(axis=1), 1)
     assert (graph[:, -1] == 0).all()
+
+
+@pytest.mark.parametrize("k", [1, 7, 40, 119])
+def test_lists_without_enough_anchors_of_the_member_are_marked(blobs, k):
+    columns, lists, _ = blobs
+    place = places(lists.n_anchors, np.arange(0, lists.n_anchors, 3))
+    near, distance = columns[NEAREST.of(0)], columns[DISTANCE.of(0)]
+    too_short = np.zeros(len(near), dtype=bool)
+    anchors, weights = np.empty((len(near), k + 1), dtype=np.int32), np.empty((len(near), k + 1))
+    edges.view_edges(near, distance, place, place.max() + 1, k, np.inf, anchors, weights, 0, too_short)
+    np.testing.assert_array_equal(too_short, (place[near] >= 0).sum(axis=1) < k + 1)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
@@ -111,7 +122,7 @@ def test_view_edges_write_only_to_their_columns(blobs):
     near, distance = columns[NEAREST.of(1)], columns[DISTANCE.of(1)]
     place = places(lists.n_anchors, np.arange(lists.n_anchors))
     anchors, weights = np.full((300, 12), -7, dtype=np.int32), np.full((300, 12), -7.0)
-    edges.view_edges(near, distance, place, 4, np.inf, anchors, weights, 3)
+    edges.view_edges(near, distance, place, place.max() + 1, 4, np.inf, anchors, weights, 3, np.zeros(len(near), bool))
     for table in (anchors, weights):
         assert (table[:, :3] == -7).all()
         assert (table[:, 8:] == -7).all()
@@ -200,7 +211,8 @@ def test_best_supported_of_one_view_changes_nothing(blobs):
     columns, lists, _ = blobs
     anchors, weights = np.empty((300, 6), dtype=np.int32), np.empty((300, 6))
     place = places(lists.n_anchors, np.arange(lists.n_anchors))
-    edges.view_edges(columns[NEAREST.of(0)], columns[DISTANCE.of(0)], place, 5, np.inf, anchors, weights, 0)
+    near, distance = columns[NEAREST.of(0)], columns[DISTANCE.of(0)]
+    edges.view_edges(near, distance, place, place.max() + 1, 5, np.inf, anchors, weights, 0, np.zeros(len(near), bool))
     before = dense(anchors, weights, 121)
     edges.best_supported(anchors, weights, 5, 120)
     np.testing.assert_allclose(dense(anchors, weights, 121), before, atol=1e-12)
@@ -296,9 +308,9 @@ def test_nearest_sums_hold_counted_sums_and_numbers():
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 100])
 def test_both_triangles_of_a_matrix(size):
     x = np.random.default_rng(size).integers(-9, 9, (size, size)).astype(float)
-    found = edges.both_triangles(np.tril(x), 4.0)
+    found = edges.both_triangles(np.tril(x).astype(np.float32))
     assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, (np.tril(x) + np.tril(x, -1).T) / 4)
+    np.testing.assert_array_equal(found, np.tril(x) + np.tril(x, -1).T)
 
 
 def test_label_tables_are_contingency_tables():
@@ -347,7 +359,7 @@ def test_nth_largest_is_what_sorting_gives(seed):
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 9, 30) / 4 if seed % 2 else rng.random(rng.integers(1, 40))
     for n in range(len(values)):
-        assert edges._nth_largest(values.copy(), n) == np.sort(values)[::-1][n]
+        assert edges._nth_largest(values.copy(), len(values), n) == np.sort(values)[::-1][n]
 
 
 # Samples that lack views ------------------------------------------------------------------------------------------
@@ -362,7 +374,7 @@ def test_a_sample_that_lacks_the_view_has_no_edges(blobs, far):
     lacking = np.arange(0, 300, 7)
     near[lacking], distance[lacking] = -1, np.inf
     anchors, weights = np.full((300, 8), -7, dtype=np.int32), np.full((300, 8), np.nan)
-    edges.view_edges(near, distance, place, 5, far, anchors, weights, 1)
+    edges.view_edges(near, distance, place, place.max() + 1, 5, far, anchors, weights, 1, np.zeros(len(near), bool))
     assert (weights[lacking, 1:7] == 0).all()
     assert (anchors[lacking, 1:7] == place.max() + 1).all()  # a place that exists
     assert np.isnan(weights[:, [0, 7]]).all()

@@ -230,8 +230,8 @@ def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_
     fit_member(rows, lists, member, 4)
     embedding = rows.gather("embedding of broad member 5")
     np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1)
-    # Equal but for a rotation. The vectors of more anchors are found by iteration, to 1e-3.
-    atol = 1e-4 if n_anchors == 30 else 1e-2
+    # Equal but for a rotation. The vectors of more anchors are found by iteration, to 1e-2.
+    atol = 1e-4 if n_anchors == 30 else 5e-2
     np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=atol)
 
 

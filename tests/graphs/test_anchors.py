@@ -305,6 +305,6 @@ def test_greedy_picks_of_weighted_points(seed):
     rng = np.random.default_rng(seed)
     points, weights, chances = rng.normal(size=(60, 4)), rng.random(60) ** 3, rng.random((12, 3))
     weights[::7] = 0.0
-    found = greedy_picks(np.ascontiguousarray(points.T), weights, chances)
+    found = greedy_picks(points, weights, chances)
     assert found.tolist() == naive_picks(points, weights, chances)
     assert (weights[found] > 0).all()

@@ -166,10 +166,13 @@ def test_eigenvectors_are_the_same_every_time():
     np.testing.assert_array_equal(first, second)
 
 
-def test_the_filter_is_a_chebyshev_polynomial():
-    """T_6, moved from [-1, 1] to [0, cut]: ``cos(6 arccos x)`` within, ``cosh(6 arcosh x)`` above."""
+@pytest.mark.parametrize("degree", [1, 4, 6])
+def test_the_filter_is_a_chebyshev_polynomial(degree):
+    """T_k, moved from [-1, 1] to [0, cut]: ``cos(k arccos x)`` within, ``cosh(k arcosh x)`` above."""
     cut, values = 0.5, np.array([0.0, 0.1, 0.33, 0.5, 0.7, 1.0])
-    found = _filter(lambda block: values[:, None] * block, np.eye(6), np.diag(values), cut)
+    found = _filter(lambda block: values[:, None] * block, np.eye(6), np.diag(values), cut, degree)
     x = 2 * values / cut - 1
-    expected = np.where(x <= 1, np.cos(6 * np.arccos(np.minimum(x, 1))), np.cosh(6 * np.arccosh(np.maximum(x, 1))))
+    expected = np.where(
+        x <= 1, np.cos(degree * np.arccos(np.minimum(x, 1))), np.cosh(degree * np.arccosh(np.maximum(x, 1)))
+    )
     np.testing.assert_allclose(found, np.diag(expected), atol=1e-9)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from manyview.graphs.neighbours import new_marks
-from manyview.graphs.smallest import pack, smallest, upper_bound
+from manyview.graphs.neighbours import _list_smallest
+from manyview.graphs.smallest import Scratch, count_up_to, pack, sort_bits, upper_bound
 
 
 def values(kind, size):
@@ -37,12 +37,30 @@ GRAPH_TYPES = [
 @pytest.mark.parametrize(
     ("size", "k"), [(1, 1), (9, 9), (64, 1), (512, 20), (513, 512), (701, 120), (701, 500), (201, 201)]
 )
-def test_smallest_is_a_stable_sort(kind, size, k):
-    given = values(kind, size)
-    order, marks = np.full(size + 1, -1), new_marks(size)
+def test_lists_are_a_stable_sort(kind, size, k):
+    given, room = values(kind, size)[None], Scratch.of(size)
+    indices, distances = np.empty((1, k), dtype=np.int32), np.empty((1, k))
     for _ in range(2):  # marks left by the first call do no harm
-        smallest(given, k, order, marks)
-        np.testing.assert_array_equal(order[:k], np.argsort(given, kind="stable")[:k])
+        _list_smallest(
+            *(given, given.view(np.int64), indices, distances),
+            *(room.marks, room.words, room.near, room.bits, room.order, room.spare),
+        )
+        np.testing.assert_array_equal(indices[0], np.argsort(given[0], kind="stable")[:k])
+        np.testing.assert_array_equal(distances[0], np.sort(given[0])[:k])
+
+
+@pytest.mark.parametrize("kind", GRAPH_TYPES)
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 129, 256, 300, 701])
+def test_bits_are_sorted(kind, size):
+    given, room = values(kind, 701), Scratch.of(701)
+    sort_bits(given.view(np.int64), size, room.order, room.spare)
+    np.testing.assert_array_equal(room.order[:size], np.argsort(given[:size], kind="stable"))
+
+
+def test_bits_up_to_a_bound_are_counted():
+    bits = np.random.default_rng(0).integers(0, 50, 1000)
+    for bound in (-1, 0, 17, 49, 100):
+        assert count_up_to(bits, bound) == (bits <= bound).sum()
 
 
 @pytest.mark.parametrize("kind", GRAPH_TYPES)
@@ -71,8 +89,10 @@ def test_bound_of_whole_numbers_with_many_ties():
 def test_marks_are_packed():
     rng = np.random.default_rng(0)
     for size in (1, 7, 8, 9, 100):
-        marks, places = new_marks(size), np.empty(size + 1, dtype=np.int64)
-        marks[:size] = rng.random(size) < 0.4
-        np.testing.assert_array_equal(places[: pack(marks, places)], np.flatnonzero(marks))
-    assert pack(np.ones(16, dtype=np.uint8), np.empty(17, dtype=np.int64)) == 16
-    assert pack(np.ones(512, dtype=np.uint8), np.empty(513, dtype=np.int64)) == 512
+        room = Scratch.of(size)
+        room.marks[:size] = rng.random(size) < 0.4
+        np.testing.assert_array_equal(room.near[: pack(room.marks, room.words, room.near)], np.flatnonzero(room.marks))
+    for size in (16, 512):
+        room = Scratch.of(size)
+        room.marks[:] = 1
+        assert pack(room.marks, room.words, room.near) == size

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
+from numba.core import event
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -24,3 +26,27 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
             return numba.njit(**options)(function)
 
     return compile_lazily
+
+
+@contextmanager
+def compiling(on_compile: Callable[[], None]) -> Iterator[None]:
+    """Call ``on_compile`` whenever a kernel is about to be compiled within the block, not where it is in the cache."""
+
+    class Listener(event.Listener):
+        def on_start(self, event: event.Event) -> None:
+            on_compile()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
+
+
+def cache_folder() -> str | None:
+    """Return the folder in which compiled kernels are kept, one of several; None if every process compiles them."""
+    return njit(cache=True)(_nothing).stats.cache_path
+
+
+def _nothing() -> None:
+    pass

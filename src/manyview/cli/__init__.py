@@ -19,7 +19,19 @@ from typing import Annotated
 import typer
 
 from manyview._version import __version__
-from manyview.cli import audit, cluster, compare, datasets, demo, describe, experiments, inspect, methods, predict
+from manyview.cli import (
+    audit,
+    cluster,
+    compare,
+    datasets,
+    demo,
+    describe,
+    experiments,
+    inspect,
+    methods,
+    predict,
+    warm_up,
+)
 from manyview.cli._errors import Program
 from manyview.cli._options import examples, help_alone
 
@@ -83,6 +95,7 @@ app.command(epilog=examples("manyview methods", "manyview methods graph-ensemble
     methods.methods
 )
 app.command(epilog=examples("manyview datasets", "MANYVIEW_DATA=folder manyview datasets --json"))(datasets.datasets)
+app.command(epilog=examples("manyview warm-up", "NUMBA_CACHE_DIR=/opt/cache manyview warm-up"))(warm_up.warm_up)
 app.add_typer(experiments.app, name="experiments")
 
 

@@ -9,7 +9,6 @@ from rich.text import Text
 from manyview._utils.text import duration, printable
 from manyview.audit.result import QUESTIONS, short_answer
 from manyview.cli._output import Json, new_table, reasons, words
-from manyview.experiments.wording import STATUS_NAMES
 from manyview.metrics import SCORE_TITLES
 from manyview.report._page import memory
 from manyview.report.documents import not_settled, scored_samples
@@ -22,9 +21,6 @@ _MAX_COLUMNS = 6  # of metadata
 
 _SCORE_ORDER = ("acc", "nmi", "ari", "purity", "f_score", "precision", "recall")
 """Which scores come first where there is no room for all."""
-
-_ENDS = STATUS_NAMES | {"memory": "memory"}
-"""How a fit ended, in place of its score."""
 
 _OTHER_COLUMNS = 48  # columns of the terminal for name, agreement and memory
 _TIME_WIDTH = 6  # at least
@@ -257,7 +253,9 @@ def _chosen(comparison: Json) -> list[RenderableType]:
 def _comparison_row(method: Json, scores: tuple[str, ...], best: Json) -> list[Text]:
     name = words(method["name"] + (" *" if method["order_dependent"] else ""))
     if not method["runs_done"]:
-        end = words(_ENDS[_end(method)], "dim")
+        from manyview.experiments.wording import STATUS_NAMES  # which most commands do not need
+
+        end = words((STATUS_NAMES | {"memory": "memory"})[_end(method)], "dim")
         blank = [words("-", "dim")] * (len(scores) + 3)
         return [name, end, *blank]
     style = "bold" if method is best else ""

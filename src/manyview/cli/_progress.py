@@ -49,7 +49,9 @@ def fit_progress(console: Console | None = None) -> Iterator[None]:
     if not console.is_interactive:
         yield
         return
-    with StepProgress(console=console) as progress, listening(progress.show):
+    from manyview._utils.compiled import compiling
+
+    with StepProgress(console=console) as progress, listening(progress.show), compiling(progress.show_compiling):
         yield
 
 
@@ -72,6 +74,13 @@ class StepProgress(Progress):
         self._lines: dict[str, tuple[TaskID, Step]] = {}
         self._steps_lock = Lock()  # steps may come from any thread
         self._working: TaskID | None = self.add_task("working", total=None, count="", reached="")
+
+    def show_compiling(self) -> None:
+        """Say that code is being compiled, until the next step."""
+        with self._steps_lock:
+            if self._working is None:
+                self._working = self.add_task("", total=None, count="", reached="")
+            self.update(self._working, description="compiling, first time only")
 
     def show(self, step: Step) -> None:
         """Show a step: begin a line, or update that of the same work."""

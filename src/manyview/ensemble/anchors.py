@@ -450,6 +450,12 @@ class AnchoredViews:
     spaces: tuple[Space, ...]
     numbers: tuple[int, ...]
 
+    def shortened(self, lengths: Mapping[int, int]) -> AnchoredViews:
+        """Return the same with lists of at most these lengths, by number."""
+        pairs = zip(self.numbers, self.spaces, strict=True)
+        spaces = tuple(replace(space, length=min(space.length, lengths[number])) for number, space in pairs)
+        return replace(self, spaces=spaces)
+
     def scale(self, v: int, values: Array) -> Array:
         """Return samples of view v, scaled for comparison."""
         return self.scalings[self.source[v]].apply(self.in_unit(v, values))

@@ -62,8 +62,12 @@ PATTERNS = Column("patterns of missing views", "bool", "(patterns, views)", ("sa
 # views are missing, and squared distances.
 NEAREST = Column("nearest anchors in list {}", "int32", "(n, L)", ("anchors", "fit"), ("members", "anchors", "rare"))
 DISTANCE = Column("distances in list {}", "float32", "(n, L)", ("anchors", "fit"), ("members", "anchors", "rare"))
+# Rows in whose lists a member found fewer anchors of its own than it needs.
+TOO_SHORT = Column("lists that are too short", "bool", "(n,)", ("predict",), ("members", "predict"))
 
-# One member of the ensemble: its embedding is dropped once its labels are kept.
+# One member of the ensemble: its edges, if there are few rows, and its embedding are dropped once its labels are kept.
+EDGE_ANCHORS = Column("anchors of {} member {}", "int32", "(n, edges)", ("members",), ("members",))
+EDGE_WEIGHTS = Column("weights of {} member {}", "float64", "(n, edges)", ("members",), ("members",))
 MEMBER_EMBEDDING = Column("embedding of {} member {}", "float64", "(n, K')", ("members",), ("members",))
 MEMBER_LABELS = Column("labels of {} member {}", "int32", "(n,)", ("members",), ("consensus",))
 

@@ -241,55 +241,68 @@ def votes_for(labels: np.ndarray, member_labels: np.ndarray, shares: np.ndarray)
     return np.clip(votes[np.arange(len(votes)), labels], 0.0, 1.0)
 
 
-@njit(nogil=True, cache=True)
 def label_tables(reference: np.ndarray, labels: np.ndarray, n_reference: int, n_labels: int) -> np.ndarray:
     """Return the contingency tables of one labelling with each column of ``labels``."""
     tables = np.zeros((labels.shape[1], n_reference, n_labels))
-    for i in range(labels.shape[0]):
-        for r in range(labels.shape[1]):
-            tables[r, reference[i], labels[i, r]] += 1.0
+    _label_tables(reference, labels, tables)
     return tables
 
 
-@njit(nogil=True, cache=True)
 def vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum, over the members, the rows of ``values`` of each sample's clusters; -1 is no cluster."""
-    n_values = values.shape[1]
-    product, total = np.empty((labels.shape[0], n_values)), np.empty(n_values)
-    for i in range(labels.shape[0]):
-        total[:] = 0.0
-        for r in range(labels.shape[1]):
-            if labels[i, r] >= 0:
-                value = values[offsets[r] + labels[i, r]]
-                for c in range(n_values):
-                    total[c] += value[c]
-        product[i] = total
+    product = np.zeros((len(labels), values.shape[1]))
+    _vote_product(labels, offsets, values, product)
     return product
 
 
-@njit(nogil=True, cache=True)
 def vote_adjoint(
     labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, size: int, units: np.ndarray
 ) -> np.ndarray:
     """Apply the transpose of :func:`vote_product`: add each sample's values, in units, to its clusters."""
-    total, counted = np.zeros((size, values.shape[1])), np.empty(values.shape[1])
-    for i in range(labels.shape[0]):
-        counted[:] = np.rint(values[i] * units)
-        for r in range(labels.shape[1]):
-            line = total[offsets[r] + labels[i, r]]
-            for c in range(values.shape[1]):
-                line[c] += counted[c]
+    total = np.zeros((size, values.shape[1]))
+    _vote_adjoint(labels, offsets, np.rint(values * units), total)
     return total
 
 
-@njit(nogil=True, cache=True)
 def shared_samples(labels: np.ndarray, offsets: np.ndarray, size: int) -> np.ndarray:
     """Count the samples that two clusters have in common: the lower triangle, and zeros above."""
-    counts, clusters = np.zeros((size, size)), np.empty(labels.shape[1], dtype=np.int64)
+    counts = np.zeros((size, size))
+    _shared_samples(labels + offsets[:-1], counts)
+    return counts
+
+
+# Arrays are made by the callers of these kernels: numba takes longer to compile np.zeros than such a loop.
+@njit(nogil=True, cache=True)
+def _label_tables(reference: np.ndarray, labels: np.ndarray, tables: np.ndarray) -> None:
     for i in range(labels.shape[0]):
         for r in range(labels.shape[1]):
-            clusters[r] = offsets[r] + labels[i, r]
-            line = counts[clusters[r]]
+            tables[r, reference[i], labels[i, r]] += 1.0
+
+
+@njit(nogil=True, cache=True)
+def _vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, product: np.ndarray) -> None:
+    for i in range(labels.shape[0]):
+        total = product[i]
+        for r in range(labels.shape[1]):
+            if labels[i, r] >= 0:
+                value = values[offsets[r] + labels[i, r]]
+                for c in range(total.size):
+                    total[c] += value[c]
+
+
+@njit(nogil=True, cache=True)
+def _vote_adjoint(labels: np.ndarray, offsets: np.ndarray, counted: np.ndarray, total: np.ndarray) -> None:
+    for i in range(labels.shape[0]):
+        for r in range(labels.shape[1]):
+            line = total[offsets[r] + labels[i, r]]
+            for c in range(line.size):
+                line[c] += counted[i, c]
+
+
+@njit(nogil=True, cache=True)
+def _shared_samples(clusters: np.ndarray, counts: np.ndarray) -> None:
+    for i in range(clusters.shape[0]):
+        for r in range(clusters.shape[1]):
+            line = counts[clusters[i, r]]
             for s in range(r + 1):
-                line[clusters[s]] += 1.0
-    return counts
+                line[clusters[i, s]] += 1.0

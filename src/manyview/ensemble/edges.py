@@ -13,65 +13,77 @@ import numpy as np
 
 from manyview._utils.compiled import njit
 
+# Arrays are made by the callers of the kernels: numba takes longer to compile np.zeros than such a loop.
+
 
 @njit(nogil=True, cache=True)
 def view_edges(
     near: np.ndarray,
     distance: np.ndarray,
     position: np.ndarray,
+    neutral: int,
     k: int,
     far: float,
     anchors: np.ndarray,
     weights: np.ndarray,
     start: int,
+    too_short: np.ndarray,
 ) -> None:
     """Write the CAN weights of each row's k nearest anchors of the member to ``k + 1`` columns from ``start``.
 
     ``position`` maps the pool to the member's anchors (-1: not among them). Anchors with nothing in
     common with the row are at infinite distance; then ``far`` is the distance to anchor k + 1, and if only g < k
-    anchors are similar, the mass ``1 - g/k`` goes to the neutral anchor, the one after the last: rows with few
-    neighbours get proportionally less weight. A sample without the view lists -1 and has no edges at all.
+    anchors are similar, the mass ``1 - g/k`` goes to the ``neutral`` anchor, the one after the last: rows with few
+    neighbours get proportionally less weight. A sample without the view lists -1 and has no edges at all. A row with
+    fewer anchors of the member than ``k + 1`` in its list is marked as ``too_short``.
     """
-    neutral, length = position.max() + 1, near.shape[1]
+    length, stop = near.shape[1], start + k + 1
     for i in range(near.shape[0]):
-        anchor, weight = anchors[i, start : start + k + 1], weights[i, start : start + k + 1]
+        anchor, weight = anchors[i], weights[i]
         if length == 0 or near[i, 0] < 0:
-            anchor[:], weight[:] = neutral, 0.0
+            for j in range(start, stop):
+                anchor[j] = neutral
+                weight[j] = 0.0
             continue
-        found, j = 0, 0
-        while found <= k and j < length:  # no branch: other anchors than the member's are overwritten
+        found, j = start, 0
+        while found < stop and j < length:  # no branch: other anchors than the member's are overwritten
             anchor[found] = position[near[i, j]]
             weight[found] = distance[i, j]
             found += anchor[found] >= 0
             j += 1
-        last = weight[found - 1] if found > 0 else 0.0
-        last = last if np.isfinite(last) else far
-        similar, total = 0, 0.0
-        for j in range(min(found, k)):
-            if np.isfinite(weight[j]):
+        if found < stop:
+            too_short[i] = True
+        last = weight[found - 1] if found > start else 0.0
+        last = last if last < np.inf else far
+        similar, total = start, 0.0
+        for j in range(start, found if found < stop - 1 else stop - 1):
+            if weight[j] < np.inf:
                 weight[j] = last - weight[j]
                 total += weight[j]
                 similar += 1
         mass = 0.0
-        if similar > 0:
-            mass = similar / k if np.isfinite(far) else 1.0
+        if similar > start:
+            mass = (similar - start) / k if far < np.inf else 1.0
         if total > 0:
             factor = mass / total
-            for j in range(similar):
+            for j in range(start, similar):
                 weight[j] *= factor
         else:
-            weight[:similar] = mass / max(similar, 1)
-        anchor[similar:], weight[similar:] = neutral, 0.0
-        weight[k] = 1.0 - mass
+            for j in range(start, similar):
+                weight[j] = mass / (similar - start)
+        for j in range(similar, stop):
+            anchor[j] = neutral
+            weight[j] = 0.0
+        weight[stop - 1] = 1.0 - mass
 
 
 @njit(nogil=True, cache=True)
-def _nth_largest(values: np.ndarray, n: int) -> float:
-    """Return the value with n others at least as large, by Hoare's selection; reorders ``values``.
+def _nth_largest(values: np.ndarray, size: int, n: int) -> float:
+    """Return the one of the first values with n others at least as large, by Hoare's selection; reorders ``values``.
 
     numba takes six seconds to compile numpy's partition.
     """
-    left, right = 0, values.size - 1
+    left, right = 0, size - 1
     while left < right:
         pivot = values[n]
         i, j = left, right
@@ -88,7 +100,7 @@ def _nth_largest(values: np.ndarray, n: int) -> float:
             left = i
         if n < i:
             right = j
-    return float(values[n])
+    return values[n]
 
 
 @njit(nogil=True, cache=True)
@@ -112,7 +124,6 @@ def _merge_row(
     return count
 
 
-@njit(nogil=True, cache=True)
 def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: int) -> None:
     """Keep the k anchors with most weight over all views in each row, in place.
 
@@ -121,8 +132,21 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
     mean share of the mass. The result is in columns ``0, ..., k``; all others get weight 0.
     """
     width = anchors.shape[1]
-    merged, support, sorted_out = np.empty(width + 1, dtype=anchors.dtype), np.empty(width), np.empty(width)
-    mass_of = np.zeros(neutral + 1)
+    merged, scratch = np.empty(width + 1, dtype=anchors.dtype), np.empty((2, width))
+    _best_supported(anchors, weights, k, neutral, np.zeros(neutral + 1), merged, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _best_supported(
+    anchors: np.ndarray,
+    weights: np.ndarray,
+    k: int,
+    neutral: int,
+    mass_of: np.ndarray,
+    merged: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
+    width, support, reordered = anchors.shape[1], scratch[0], scratch[1]
     for i in range(anchors.shape[0]):
         anchor, weight = anchors[i], weights[i]
         count = _merge_row(anchor, weight, neutral, mass_of, merged, support)
@@ -132,8 +156,9 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
             mass += support[c]
         threshold = 0.0
         if count > k:
-            sorted_out[:count] = support[:count]
-            threshold = _nth_largest(sorted_out[:count], k)
+            for c in range(count):
+                reordered[c] = support[c]
+            threshold = _nth_largest(reordered, count, k)
         kept, total = 0, 0.0
         for c in range(count):  # no branch: anchors that are not kept are overwritten
             anchor[kept], weight[kept] = merged[c], support[c] - threshold
@@ -148,7 +173,8 @@ def best_supported(anchors: np.ndarray, weights: np.ndarray, k: int, neutral: in
             total = float(kept)
         for j in range(kept):
             weight[j] *= mass / total / (mass + idle)
-        anchor[kept:], weight[kept:] = neutral, 0.0
+        for j in range(kept, width):
+            anchor[j], weight[j] = neutral, 0.0
         if mass + idle > 0:  # else all of these views are missing
             weight[kept] = idle / (mass + idle) if kept > 0 else 1.0
 
@@ -159,7 +185,9 @@ def balance_rows(weights: np.ndarray, starts: np.ndarray, counts: np.ndarray) ->
 
     ``starts`` are the first columns of the graphs and the end of the last; ``counts`` are the weights of the graphs.
     """
-    total = counts.sum()
+    total = 0.0
+    for g in range(counts.size):
+        total += counts[g]
     for i in range(weights.shape[0]):
         present = 0.0
         for g in range(counts.size):
@@ -193,47 +221,55 @@ def scale_anchors(anchors: np.ndarray, weights: np.ndarray, start: int, stop: in
             weights[i, j] *= factors[anchors[i, j]]
 
 
-@njit(nogil=True, cache=True)
 def edge_gram(anchors: np.ndarray, weights: np.ndarray, size: int, units: float) -> np.ndarray:
     """Compute ``WᵀW`` of the block, counted in units: the lower triangle, and zeros above."""
-    gram, mass_of = np.zeros((size, size)), np.zeros(size)
-    merged, value = np.empty(anchors.shape[1] + 1, dtype=anchors.dtype), np.empty(anchors.shape[1])
-    for i in range(anchors.shape[0]):
-        count = _merge_row(anchors[i], weights[i], size, mass_of, merged, value)
-        for p in range(count):
-            a, factor = merged[p], value[p] * units
-            for q in range(p + 1):
-                b = merged[q]
-                gram[max(a, b), min(a, b)] += np.rint(factor * value[q])
+    gram, width = np.zeros((size, size)), anchors.shape[1]
+    merged = np.empty(width + 1, dtype=anchors.dtype)
+    _edge_gram(anchors, weights, units, np.zeros(size), merged, np.empty(width), gram)
     return gram
 
 
 @njit(nogil=True, cache=True)
-def both_triangles(lower: np.ndarray, units: float) -> np.ndarray:
-    """Return the symmetric matrix whose lower triangle was counted in units, in single precision."""
-    size, tile = lower.shape[0], 32  # by tiles, as one triangle is written column by column
-    matrix = np.empty((size, size), dtype=np.float32)
-    for first in range(0, size, tile):
-        for second in range(0, first + 1, tile):
-            for i in range(first, min(first + tile, size)):
-                for j in range(second, min(second + tile, i + 1)):
-                    matrix[i, j] = matrix[j, i] = lower[i, j] / units
+def _edge_gram(
+    anchors: np.ndarray,
+    weights: np.ndarray,
+    units: float,
+    mass_of: np.ndarray,
+    merged: np.ndarray,
+    value: np.ndarray,
+    gram: np.ndarray,
+) -> None:
+    for i in range(anchors.shape[0]):
+        count = _merge_row(anchors[i], weights[i], mass_of.size, mass_of, merged, value)
+        for p in range(count):
+            a, factor = merged[p], value[p] * units
+            for q in range(p + 1):
+                b = merged[q]
+                gram[a if a > b else b, b if a > b else a] += np.rint(factor * value[q])
+
+
+def both_triangles(lower: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix with this lower triangle, and zeros above."""
+    matrix = lower + lower.T
+    matrix[np.diag_indices_from(matrix)] /= 2  # exactly
     return matrix
 
 
-@njit(nogil=True, cache=True)
 def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Compute ``W @ vectors`` of the block."""
-    n_vectors = vectors.shape[1]
-    product, total = np.empty((anchors.shape[0], n_vectors)), np.empty(n_vectors)
+    product = np.zeros((len(anchors), vectors.shape[1]))
+    _edge_product(anchors, weights, vectors, product)
+    return product
+
+
+@njit(nogil=True, cache=True)
+def _edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray, product: np.ndarray) -> None:
     for i in range(anchors.shape[0]):
-        total[:] = 0.0
+        total = product[i]
         for p in range(anchors.shape[1]):
             weight, vector = weights[i, p], vectors[anchors[i, p]]
-            for c in range(n_vectors):
+            for c in range(total.size):
                 total[c] += weight * vector[c]
-        product[i] = total
-    return product
 
 
 @njit(nogil=True, cache=True)

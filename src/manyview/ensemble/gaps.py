@@ -60,6 +60,8 @@ _ALL_MEMBERS = _GRAPH_CLUSTERS + 1
 _PASSES = 3
 # The spectrum is computed up to this multiple of the largest number, to see whether the answer lies beyond.
 _LOOK_AHEAD = 1.5
+# Residual of the eigenvectors, relative to the largest eigenvalue: less than for labels, as gaps are compared.
+_GAP_TOLERANCE = 1e-3
 # Lengths of rows are equal up to rounding if they differ by less than this share.
 _SAME_LENGTH = 1e-9
 
@@ -108,7 +110,7 @@ def measure(rows: Rows, lists: Lists, settings: Settings, n_clusters: Sequence[i
 def _cut(rows: Rows, lists: Lists, member: Member, n_clusters: Sequence[int], n_values: int) -> np.ndarray:
     """Cut one member's graph into every number of clusters; the rows keep the labels. Return its eigengaps."""
     n_vectors = min(n_values, len(member.anchors) + 1)
-    values, vectors, scale, volumes = member_spectrum(rows, lists, member, n_vectors)
+    values, vectors, scale, volumes = member_spectrum(rows, lists, member, n_vectors, _GAP_TOLERANCE)
     every = VECTORS.of(member.family, member.index)
     rows.keep(every, _vectors, lists, member, scale, np.ascontiguousarray(vectors / values))
     rng = np.random.default_rng(member.seed)

@@ -89,32 +89,46 @@ def inner_edges(block: Block, rule: GraphRule) -> sp.csr_array:
     return sp.csr_array(edges, shape=(len(anchors), rule.lists.n_anchors))
 
 
-@njit(nogil=True, cache=True)
 def _edges_within(
     anchors: np.ndarray, weights: np.ndarray, labels: np.ndarray, anchor_labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return weights, anchors in ascending order and starts of the rows; edges to the same anchor are summed."""
-    n, width = anchors.shape
-    data, columns = np.empty(n * width), np.empty(n * width, dtype=np.int32)
-    starts = np.zeros(n + 1, dtype=np.int32)
-    support = np.zeros(anchor_labels.size)
+    data, columns = np.empty(anchors.size), np.empty(anchors.size, dtype=np.int32)
+    starts = np.zeros(len(anchors) + 1, dtype=np.int32)
+    _list_edges_within(anchors, weights, labels, anchor_labels, np.zeros(anchor_labels.size), data, columns, starts)
+    return data[: starts[-1]].copy(), columns[: starts[-1]].copy(), starts
+
+
+@njit(nogil=True, cache=True)
+def _list_edges_within(
+    anchors: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray,
+    anchor_labels: np.ndarray,
+    support: np.ndarray,
+    data: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+) -> None:
     count = 0
-    for i in range(n):
+    for i in range(anchors.shape[0]):
         first, total = count, 0.0
-        for j in range(width):
+        for j in range(anchors.shape[1]):
             anchor = anchors[i, j]
             if weights[i, j] > 0.0 and anchor_labels[anchor] == labels[i]:
                 if support[anchor] == 0.0:
-                    columns[count] = anchor
+                    place = count  # few anchors, which are kept sorted
+                    while place > first and columns[place - 1] > anchor:
+                        columns[place] = columns[place - 1]
+                        place -= 1
+                    columns[place] = anchor
                     count += 1
                 support[anchor] += weights[i, j]
                 total += weights[i, j]
-        columns[first:count].sort()
         for e in range(first, count):
             data[e] = support[columns[e]] / total
             support[columns[e]] = 0.0
         starts[i + 1] = count
-    return data[:count].copy(), columns[:count].copy(), starts
 
 
 def _cluster_masses(block: Block, rule: GraphRule, units: float) -> np.ndarray:

@@ -13,6 +13,8 @@ from manyview.ensemble.columns import units_in_one
 from manyview.graphs.anchors import greedy_picks
 
 _MAX_PASSES = 50
+# Of several starts, each makes a few passes, and the best ones then all.
+_FIRST_PASSES, _FINALISTS = 3, 3
 # Points that are drawn for each centre, of which the best is taken.
 _CANDIDATES = 3
 # Centres that move less than this, relative to their coordinates, have converged. Vectors of rows are less exact.
@@ -29,28 +31,32 @@ def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: n
     chances = np.zeros((n_centres, _CANDIDATES))
     chances[0, 0] = rng.random()
     chances[1:] = rng.random((n_centres - 1, _CANDIDATES))
-    picks = greedy_picks(np.ascontiguousarray(points.T), weights, chances)
+    picks = greedy_picks(points, weights, chances)
     return points[np.resize(picks, n_centres)]
 
 
 def kmeans(
     points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator, n_starts: int = 1
 ) -> np.ndarray:
-    """Return centres with the least weighted cost among several starts."""
+    """Return centres with the least weighted cost among several starts; only the best few are followed to the end."""
     points = np.ascontiguousarray(points)
-    best, lowest = points[:0], np.inf
-    for _ in range(n_starts):
-        centres = seed_centres(points, weights, n_centres, rng)
-        for _ in range(_MAX_PASSES):
-            labels = nearest_centre(points, centres)
-            moved = _means(centre_sums(points, weights, labels, n_centres), centres)
-            still, centres = _converged(moved, centres, _STILL), moved
-            if still:
-                break
-        cost = float(weights @ ((points - centres[labels]) ** 2).sum(axis=1))
-        if cost < lowest:
-            best, lowest = centres, cost
-    return best
+    starts = [seed_centres(points, weights, n_centres, rng) for _ in range(n_starts)]
+    if n_starts > _FINALISTS:
+        begun = sorted((_lloyd(points, weights, start, _FIRST_PASSES) for start in starts), key=lambda found: found[0])
+        starts = [centres for _, centres in begun[:_FINALISTS]]
+    found = [_lloyd(points, weights, start, _MAX_PASSES) for start in starts]
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _lloyd(points: np.ndarray, weights: np.ndarray, centres: np.ndarray, max_passes: int) -> tuple[float, np.ndarray]:
+    """Make Lloyd's passes; return the weighted cost, of the last assignment, and the centres."""
+    for _ in range(max_passes):
+        labels = nearest_centre(points, centres)
+        moved = _means(centre_sums(points, weights, labels, len(centres)), centres)
+        still, centres = _converged(moved, centres, _STILL), moved
+        if still:
+            break
+    return float(weights @ ((points - centres[labels]) ** 2).sum(axis=1)), centres
 
 
 def kmeans_rows(
@@ -113,7 +119,9 @@ def _converged(moved: np.ndarray, centres: np.ndarray, tolerance: float) -> bool
 
 def unit_rows(table: np.ndarray) -> np.ndarray:
     """Scale rows to length 1; rows that are zero up to rounding stay zero."""
-    return _unit_rows(np.ascontiguousarray(table))
+    units = np.zeros(table.shape)
+    _unit_rows(np.ascontiguousarray(table), units)
+    return units
 
 
 def assign(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
@@ -121,89 +129,93 @@ def assign(block: Block, name: str, centres: np.ndarray) -> np.ndarray:
     return nearest_centre(block[name], centres)
 
 
+def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return the index of the nearest centre of each point, the first of equals; it depends on the point alone."""
+    labels, halves = np.zeros(len(points), dtype=np.int32), np.add.accumulate(centres**2 / 2, axis=1)[:, -1]
+    scratch = np.zeros((points.shape[1] + 2, _LANES))
+    _nearest_centre(points, centres, halves, scratch[2:], scratch[0], scratch[1], labels)
+    return labels
+
+
+def nearest_sums(points: np.ndarray, centres: np.ndarray, units: float) -> np.ndarray:
+    """Return, for each centre, the sum of the points nearest to it, counted in units, and their number."""
+    sums = np.zeros((len(centres), points.shape[1] + 1))
+    _exact_sums(points, nearest_centre(points, centres), units, sums)
+    return sums
+
+
+def centre_gaps(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return the squared distance of each point to its nearest centre."""
+    return ((points - centres[nearest_centre(points, centres)]) ** 2).sum(axis=1)
+
+
+def centre_sums(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
+    """Return, for each label, the weighted sum of its points and, in the last column, their weight; not exact."""
+    sums = np.zeros((n_centres, points.shape[1] + 1))
+    _centre_sums(points, weights, labels, sums)
+    return sums
+
+
+# Arrays are made by the callers of these kernels: numba takes longer to compile np.zeros than such a loop.
 @njit(nogil=True, cache=True)
-def _unit_rows(table: np.ndarray) -> np.ndarray:
-    units = np.zeros(table.shape)
+def _unit_rows(table: np.ndarray, units: np.ndarray) -> None:
     for i in range(table.shape[0]):
         square = 0.0
         for j in range(table.shape[1]):
-            square += table[i, j] ** 2
+            square += table[i, j] * table[i, j]
         length = np.sqrt(square)
         if length > 1e-12:
             for j in range(table.shape[1]):
                 units[i, j] = table[i, j] / length
-    return units
 
 
 @njit(nogil=True, cache=True)
-def _nearest_of_some(points: np.ndarray, centres: np.ndarray, across: np.ndarray, labels: np.ndarray) -> None:
-    """Write the index of the nearest centre, the first of equals, of up to ``_LANES`` points; ``across`` is scratch."""
-    n_features = points.shape[1]
-    for i in range(points.shape[0]):
-        for j in range(n_features):
-            across[j, i] = points[i, j]
-    cost, least = across[n_features], across[n_features + 1]
-    least[:], labels[:] = np.inf, 0
-    for c in range(centres.shape[0]):
-        half = 0.0
-        for j in range(n_features):
-            half += centres[c, j] ** 2 / 2
-        cost[:] = half
-        for j in range(n_features):
-            coordinate, values = centres[c, j], across[j]
-            for i in range(_LANES):
-                cost[i] -= coordinate * values[i]
-        for i in range(_LANES):
-            nearer = cost[i] < least[i]
-            labels[i] = c if nearer else labels[i]
-            least[i] = cost[i] if nearer else least[i]
-
-
-@njit(nogil=True, cache=True)
-def nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the index of the nearest centre of each point, the first of equals; it depends on the point alone."""
+def _nearest_centre(
+    points: np.ndarray,
+    centres: np.ndarray,
+    halves: np.ndarray,
+    across: np.ndarray,
+    cost: np.ndarray,
+    least: np.ndarray,
+    labels: np.ndarray,
+) -> None:
+    """Write the index of the nearest centre; ``halves`` of their squared lengths are given, the rest is scratch."""
     n, n_features = points.shape
-    labels, some, across = np.empty(n, dtype=np.int32), np.zeros(_LANES, np.int64), np.zeros((n_features + 2, _LANES))
     for start in range(0, n, _LANES):
-        stop = min(start + _LANES, n)
-        _nearest_of_some(points[start:stop], centres, across, some)
-        labels[start:stop] = some[: stop - start]
-    return labels
-
-
-@njit(nogil=True, cache=True)
-def nearest_sums(points: np.ndarray, centres: np.ndarray, units: float) -> np.ndarray:
-    """Return, for each centre, the sum of the points nearest to it, counted in units, and their number."""
-    n, n_features = points.shape
-    sums = np.zeros((centres.shape[0], n_features + 1))
-    labels, across = np.zeros(_LANES, np.int64), np.zeros((n_features + 2, _LANES))
-    for start in range(0, n, _LANES):
-        stop = min(start + _LANES, n)
-        _nearest_of_some(points[start:stop], centres, across, labels)
+        stop = start + _LANES if start + _LANES < n else n
         for i in range(start, stop):
-            total = sums[labels[i - start]]
             for j in range(n_features):
-                total[j] += np.rint(points[i, j] * units)
-            total[n_features] += 1.0
-    return sums
+                across[j, i - start] = points[i, j]
+        for i in range(_LANES):
+            least[i] = np.inf
+        for c in range(centres.shape[0]):
+            for i in range(_LANES):
+                cost[i] = halves[c]
+            for j in range(n_features):
+                coordinate = centres[c, j]
+                for i in range(_LANES):
+                    cost[i] -= coordinate * across[j, i]
+            for i in range(stop - start):
+                nearer = cost[i] < least[i]
+                labels[start + i] = c if nearer else labels[start + i]
+                least[i] = cost[i] if nearer else least[i]
 
 
 @njit(nogil=True, cache=True)
-def centre_gaps(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the squared distance of each point to its nearest centre."""
-    labels, gaps = nearest_centre(points, centres), np.zeros(points.shape[0])
-    for i in range(points.shape[0]):
-        for j in range(points.shape[1]):
-            gaps[i] += (points[i, j] - centres[labels[i], j]) ** 2
-    return gaps
+def _exact_sums(points: np.ndarray, labels: np.ndarray, units: float, sums: np.ndarray) -> None:
+    n, n_features = points.shape
+    for i in range(n):
+        total = sums[labels[i]]
+        for j in range(n_features):
+            total[j] += np.rint(points[i, j] * units)
+        total[n_features] += 1.0
 
 
 @njit(nogil=True, cache=True)
-def centre_sums(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, n_centres: int) -> np.ndarray:
-    """Return, for each label, the weighted sum of its points and, in the last column, their weight; not exact."""
-    sums = np.zeros((n_centres, points.shape[1] + 1))
-    for i in range(points.shape[0]):
-        for j in range(points.shape[1]):
-            sums[labels[i], j] += weights[i] * points[i, j]
-        sums[labels[i], points.shape[1]] += weights[i]
-    return sums
+def _centre_sums(points: np.ndarray, weights: np.ndarray, labels: np.ndarray, sums: np.ndarray) -> None:
+    n, n_features = points.shape
+    for i in range(n):
+        total = sums[labels[i]]
+        for j in range(n_features):
+            total[j] += weights[i] * points[i, j]
+        total[n_features] += weights[i]

@@ -22,7 +22,16 @@ from typing import Any
 import numpy as np
 
 from manyview.engines import Block, Rows
-from manyview.ensemble.columns import DISTANCE, MEMBER_EMBEDDING, MEMBER_LABELS, NEAREST, units_in_one
+from manyview.ensemble.columns import (
+    DISTANCE,
+    EDGE_ANCHORS,
+    EDGE_WEIGHTS,
+    MEMBER_EMBEDDING,
+    MEMBER_LABELS,
+    NEAREST,
+    TOO_SHORT,
+    units_in_one,
+)
 from manyview.ensemble.edges import (
     abstain,
     add_degrees,
@@ -36,10 +45,14 @@ from manyview.ensemble.edges import (
 )
 from manyview.ensemble.kmeans import assign, kmeans, kmeans_rows, nearest_centre, unit_rows
 from manyview.exceptions import ViewsError
-from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors
+from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors, some_eigenvectors
 
-# Of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
-_TOLERANCE = 1e-3
+# Residual of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
+_TOLERANCE = 1e-2
+# Degree of the filter that finds them; above this share of all eigenvectors, LAPACK's dense solver is faster.
+_FILTER_DEGREE, _MANY_VECTORS = 4, 0.1
+# Rows whose edges are kept while a member is fitted: up to these, memory is less of a concern than time.
+_FEW_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -215,11 +228,17 @@ def fit_member(rows: Rows, lists: Lists, member: Member, n_clusters: int) -> Mem
     split the largest of them at random, and k-means would follow these rather than separate two small clusters. So they
     are multiplied by ``(σ_j / σ_K)^8``: nearly 0 after a clear drop of the spectrum, and 1 if there is none.
     """
+    keeps_edges = rows.n_rows <= _FEW_ROWS
+    if keeps_edges:
+        rows.extend(_keep_edges, lists, member)
     values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters)
     vectors = vectors * np.minimum(values / values[min(n_clusters, len(values)) - 1], 1.0) ** _DROP_POWER
     project = np.ascontiguousarray(vectors / values)
     embedding = MEMBER_EMBEDDING.of(member.family, member.index)
     rows.keep(embedding, _embed, lists, member, scale, project)
+    if keeps_edges:
+        rows.drop(EDGE_ANCHORS.of(member.family, member.index))
+        rows.drop(EDGE_WEIGHTS.of(member.family, member.index))
     centres = start_centres(vectors, volumes, member.n_clusters, np.random.default_rng(member.seed))
     centres, _, _ = kmeans_rows(rows, embedding, centres, rows.n_rows)
     rows.keep(member.labels, assign, embedding, centres)
@@ -228,9 +247,9 @@ def fit_member(rows: Rows, lists: Lists, member: Member, n_clusters: int) -> Mem
 
 
 def member_spectrum(
-    rows: Rows, lists: Lists, member: Member, n_vectors: int
+    rows: Rows, lists: Lists, member: Member, n_vectors: int, tol: float = _TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the spectrum of the member's W, to a tolerance of 1e-3, from its Gram matrix.
+    """Compute the spectrum of the member's W, to a tolerance, from its Gram matrix.
 
     Returns
     -------
@@ -246,10 +265,17 @@ def member_spectrum(
     scale = inverse_sqrt(degrees) * graph_weights(lists, member)[:, None]
     units = units_in_one(_largest_entry(lists, member))
     lower = rows.sum(_gram, lists, member, scale, units)
-    gram = both_triangles(lower, units)  # single precision suffices for the tolerance, and is twice as fast
-    squares, vectors = leading_eigenvectors(
-        lambda block: (gram @ block.astype(np.float32)).astype(float), len(gram), n_vectors, tol=_TOLERANCE
-    )
+    triangle = (lower / units).astype(np.float32)  # suffices for the tolerance, and is twice as fast
+    size = len(lower)
+    if n_vectors > _MANY_VECTORS * size:
+        squares, vectors = some_eigenvectors(triangle, size - n_vectors, size - 1)
+        squares, vectors = squares[::-1], vectors[:, ::-1]
+    else:
+        gram = both_triangles(triangle)
+        squares, vectors = leading_eigenvectors(
+            lambda block: gram @ block, size, n_vectors, tol=tol, degree=_FILTER_DEGREE, dtype=np.float32
+        )
+    squares, vectors = squares.astype(float), vectors.astype(float)
     values = np.sqrt(np.maximum(squares, 1e-12 * max(float(squares[0]), 1e-300)))
     return values, vectors, scale, lower.diagonal() / units
 
@@ -283,19 +309,33 @@ def member_labels(block: Block, lists: Lists, member: Member) -> np.ndarray:
 
 
 def member_edges(block: Block, lists: Lists, member: Member) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """Return anchors, weights, and the columns of each graph of the sum, see :func:`graph_weights`."""
+    """Return anchors, weights, and the columns of each graph of the sum, see :func:`graph_weights`.
+
+    The caller may change the weights, not the anchors.
+    """
     dense = [v for v in member.lists if member.n_kept and np.isinf(lists.far[v])]
     single = [v for v in member.lists if v not in dense]
     width, kept = member.n_neighbors + 1, member.n_kept + 1 if dense else 0
+    graphs = [(0, kept)] if dense else []
+    graphs += [(kept + i * width, kept + (i + 1) * width) for i in range(len(single))]
+    known = EDGE_ANCHORS.of(member.family, member.index), EDGE_WEIGHTS.of(member.family, member.index)
+    if known[0] in block:
+        return block[known[0]], block[known[1]].copy(), graphs
     anchors, weights = _view_edges(block, lists, member, single)
     if dense:
         shared, support = _view_edges(block, lists, member, dense)
         support *= np.repeat([lists.weight(v) for v in dense], width)
         best_supported(shared, support, member.n_kept, len(member.anchors))
         anchors, weights = np.hstack([shared[:, :kept], anchors]), np.hstack([support[:, :kept], weights])
-    graphs = [(0, kept)] if dense else []
-    graphs += [(kept + i * width, kept + (i + 1) * width) for i in range(len(single))]
     return anchors, weights, graphs
+
+
+def _keep_edges(block: Block, lists: Lists, member: Member) -> dict[str, np.ndarray]:
+    anchors, weights, _ = member_edges(block, lists, member)
+    return {
+        EDGE_ANCHORS.of(member.family, member.index): anchors,
+        EDGE_WEIGHTS.of(member.family, member.index): weights,
+    }
 
 
 def graph_weights(lists: Lists, member: Member) -> np.ndarray:
@@ -312,9 +352,10 @@ def _view_edges(block: Block, lists: Lists, member: Member, views: list[int]) ->
     position[member.anchors] = np.arange(len(member.anchors))
     shape = (len(block[NEAREST.of(member.lists[0])]), (k + 1) * len(views))
     anchors, weights = np.empty(shape, dtype=np.int32), np.empty(shape)
+    too_short = block[TOO_SHORT.name] if TOO_SHORT.name in block else np.zeros(shape[0], dtype=bool)
     for i, v in enumerate(views):
-        near, distance = block[NEAREST.of(v)], block[DISTANCE.of(v)]
-        view_edges(near, distance, position, k, lists.far[v], anchors, weights, i * (k + 1))
+        near, distance, neutral = block[NEAREST.of(v)], block[DISTANCE.of(v)], len(member.anchors)
+        view_edges(near, distance, position, neutral, k, lists.far[v], anchors, weights, i * (k + 1), too_short)
     return anchors, weights
 
 

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from manyview._utils.imports import require
 from manyview.engines import BLOCK_ROWS, Block
-from manyview.ensemble.anchors import AnchoredViews, has_view, lists_of
-from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, VIEWS
+from manyview.ensemble.anchors import GRAPH_NEIGHBORS, AnchoredViews, has_view, lists_of
+from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, TOO_SHORT, VIEWS
 from manyview.ensemble.consensus import Consensus, vote_product, votes_for
 from manyview.ensemble.dask import as_dask, raw_block
 from manyview.ensemble.kmeans import nearest_centre, unit_rows
@@ -28,6 +28,9 @@ from manyview.views import Views
 from manyview.views.checks import check_new_views
 from manyview.views.container import chunks_of, is_frame, is_table
 from manyview.views.new_samples import match_fitted, order_columns
+
+# Lists of new samples are too short at less than one of ten thousand.
+_DEVIATIONS = 4.0
 
 
 @dataclass(frozen=True)
@@ -141,12 +144,46 @@ def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:
     return {LABELS.name: found, EMBEDDING.name: embedding, CONFIDENCE.name: np.clip(votes, 0.0, 1.0)}
 
 
-def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> dict[str, np.ndarray]:
-    """Return labels, and in the precision of the views embedding and confidence, of samples with neighbour lists.
+def enough_for(model: Model) -> AnchoredViews:
+    """Return the views of a model with lists that are nearly always long enough for its members, and for a graph.
 
-    ``first_row`` is the number of the first sample, for error messages.
+    A member has a share p of the anchors, so that on average the first L have ``pL`` of its own. L is as long as four
+    standard deviations below are ``k + 1``.
     """
-    found = assign_rows(model, lists)
+    lengths = dict.fromkeys(model.views.numbers, GRAPH_NEIGHBORS + 1)
+    for member in model.members:
+        wanted, share = member.n_neighbors + 1, len(member.anchors) / model.lists.n_anchors
+        spread = _DEVIATIONS * np.sqrt(1 - share) / 2
+        length = int(np.ceil((spread + np.sqrt(spread**2 + wanted)) ** 2 / share))
+        for number in member.lists:
+            lengths[number] = max(lengths[number], length)
+    return model.views.shortened(lengths)
+
+
+def place(model: Model, enough: AnchoredViews, views: Views) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the neighbour lists of samples and what :func:`assign_rows` returns.
+
+    The time of a list grows with its length, so the lists are those of ``enough``. Samples for which they are too
+    short are assigned again by the lists that members were learned with, so that no result depends on it.
+    """
+    too_short = np.zeros(views.n_samples, dtype=bool)
+    lists = lists_of(views, enough)
+    found = assign_rows(model, {**lists, TOO_SHORT.name: too_short})
+    again = np.flatnonzero(too_short)
+    if again.size and any(a.length < b.length for a, b in zip(enough.spaces, model.views.spaces, strict=True)):
+        for name, values in assign_rows(model, lists_of(views.take(again), model.views)).items():
+            found[name][again] = values
+    return lists, found
+
+
+def assign_samples(
+    model: Model, enough: AnchoredViews, views: Views, first_row: int
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return neighbour lists and labels, and in the precision of the views embedding and confidence, of samples.
+
+    ``enough`` is what :func:`enough_for` returns; ``first_row`` is the number of the first sample, for error messages.
+    """
+    lists, found = place(model, enough, views)
     lost = np.flatnonzero(found[LABELS.name] < 0)
     if lost.size:
         names = [name for v, name in enumerate(views.names) if has_view(views, v)[lost[0]]]
@@ -158,7 +195,7 @@ def assign_samples(model: Model, lists: Block, views: Views, first_row: int) -> 
     in_precision = {
         name: found[name].astype(precision(views), copy=False) for name in (EMBEDDING.name, CONFIDENCE.name)
     }
-    return {LABELS.name: model.label_of[found[LABELS.name]], **in_precision}
+    return lists, {LABELS.name: model.label_of[found[LABELS.name]], **in_precision}
 
 
 def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> dict[str, Any]:
@@ -177,9 +214,10 @@ def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> di
 
 
 def _assigned_block(block: Block, model: Model, names: Sequence[str]) -> dict[str, np.ndarray]:
+    enough = enough_for(model)
+
     def one(part: Block) -> dict[str, Any]:
-        views = checked(part)
-        found = assign_samples(model, lists_of(views, model.views), views, part[ROWS.name].start)
+        _, found = assign_samples(model, enough, checked(part), part[ROWS.name].start)
         return {name: found[name] for name in names}
 
     return in_parts(block, one)

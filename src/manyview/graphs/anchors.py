@@ -7,6 +7,8 @@ that many different samples. :data:`ANCHOR_SELECTORS` lists them by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +20,15 @@ from manyview.views import Array
 
 RandomState = int | np.random.RandomState | None
 Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
-# Greedy k-means++: candidates per pick, samples per anchor that are considered, dimensions of a wide view's sketch.
+# Greedy k-means++: candidates per pick, samples per anchor that are considered, dimensions of the sketch, and samples
+# that are compared with the candidates at a time, few enough for the processor's fastest cache.
 _SEEDING_CANDIDATES = 3
 _SEEDING_ROWS = 5
-_SKETCH = 64
+_SKETCH = 128
+_LANES = 512
+# Squared distances that are rounding errors: shares of the point's squared length, by single precision, and of the
+# largest one, by the double precision of what comes before.
+_ROUNDING_HERE, _ROUNDING_BEFORE = np.float32(1e-13), np.float32(1e-24)
 
 
 def select_vda(views: Sequence[Array], n_anchors: int, random_state: RandomState = None) -> np.ndarray:
@@ -110,8 +117,8 @@ def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generat
 
     Picks are different samples that cover the data, dense regions more than sparse ones. They are returned in the order
     of picking, from coarse to fine; there are fewer than ``n_anchors`` if no more samples differ. Distances are
-    computed in a random sketch of 64 dimensions per view, among at most five times as many samples as anchors, which
-    bounds the cost for any number of samples.
+    computed in a random sketch of 128 dimensions, among at most five times as many samples as anchors, which bounds
+    the cost for any number of samples.
     """
     n = views[0].shape[0]
     among = (
@@ -119,49 +126,94 @@ def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generat
         if n <= _SEEDING_ROWS * n_anchors
         else np.sort(rng.choice(n, _SEEDING_ROWS * n_anchors, replace=False))
     )
-    sketch = np.ascontiguousarray(np.hstack([_sketch(view[among], rng) for view in views]).T)
+    sketch = _sketch([view[among] for view in views], rng)
     return among[greedy_picks(sketch, np.ones(len(among)), rng.random((n_anchors, _SEEDING_CANDIDATES)))]
 
 
-def _sketch(view: Array, rng: np.random.Generator) -> np.ndarray:
-    """Project a wide view at random; distances are preserved on average."""
-    if view.shape[1] <= _SKETCH:
-        return view if isinstance(view, np.ndarray) else view.toarray()
-    return np.asarray(view @ (rng.standard_normal((view.shape[1], _SKETCH)) / np.sqrt(_SKETCH)))
+def _sketch(views: Sequence[Array], rng: np.random.Generator) -> np.ndarray:
+    """Return the views side by side, projected at random if they are wide; distances are preserved on average.
+
+    They are centred, so that single precision is enough for what follows.
+    """
+    widths = [view.shape[1] for view in views]
+    if sum(widths) <= _SKETCH:
+        sketch = np.hstack([view if isinstance(view, np.ndarray) else view.toarray() for view in views])
+    else:
+        projections = [rng.standard_normal((width, _SKETCH)) / np.sqrt(_SKETCH) for width in widths]
+        sketch = reduce(add, (np.asarray(view @ table) for view, table in zip(views, projections, strict=True)))
+    return sketch - np.median(sketch, axis=0)
 
 
-@njit(nogil=True, cache=True)
 def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    """Return indices of columns of ``points`` by greedy k-means++: each pick is the best of a few candidates.
+    """Return indices of rows of ``points`` by greedy k-means++: each pick is the best of a few candidates.
 
     Candidates are drawn by weight times squared distance to the earlier picks; the best one leaves the least weighted
     sum of squared distances. ``chances`` are uniform numbers, one row per pick; of the first row, one is used.
-    There are fewer picks than rows if no more points differ.
+    There are fewer picks than rows if no more points differ. Distances are in single precision.
     """
-    n = points.shape[1]
-    picks = np.empty(len(chances), dtype=np.int64)
-    picks[0] = _draw(weights, chances[0, 0] * weights.sum())
-    nearest = np.full(n, np.inf)
-    trial, best = np.empty(n), np.empty(n)
-    count = 1
-    _lower(points, weights, picks[0], nearest, nearest)
-    floor = 1e-24 * nearest.max()  # below it, distances are rounding errors
-    while count < len(chances):
-        total = nearest.sum()
-        if total <= floor * n:
-            break
-        lowest, chosen = np.inf, -1
-        for c in range(chances.shape[1]):
-            candidate = _draw(nearest, chances[count, c] * total)
-            _lower(points, weights, candidate, nearest, trial)
-            cost = trial.sum()
-            if cost < lowest:
-                lowest, chosen = cost, candidate
-                best[:] = trial
-        nearest[:] = best
-        picks[count] = chosen
-        count += 1
+    size = float(np.abs(points).max(initial=0.0))
+    columns = np.array(points.T / size if size > 0 else points.T, dtype=np.float32, order="C")
+    n, n_picks, n_candidates = len(points), *chances.shape
+    picks, candidates = np.empty(n_picks, dtype=np.int64), np.empty(n_candidates, dtype=np.int64)
+    norms = np.einsum("ij,ij->j", columns, columns)
+    rounding = np.maximum(_ROUNDING_HERE * norms, _ROUNDING_BEFORE * norms.max(initial=0.0))
+    gaps = np.empty((n_candidates, _LANES), dtype=np.float32)
+    nearest, trial, costs = np.full(n, np.inf), np.empty((n_candidates, n)), np.empty(n_candidates)
+    count = _greedy_picks(columns, weights, chances, rounding, nearest, trial, costs, gaps, candidates, picks)
     return picks[:count]
+
+
+@njit(nogil=True, cache=True)
+def _greedy_picks(
+    points: np.ndarray,
+    weights: np.ndarray,
+    chances: np.ndarray,
+    rounding: np.ndarray,
+    nearest: np.ndarray,
+    trial: np.ndarray,
+    costs: np.ndarray,
+    gaps: np.ndarray,
+    candidates: np.ndarray,
+    picks: np.ndarray,
+) -> int:
+    """Pick columns, return how many; all candidates are compared in one pass over the points, which memory bounds."""
+    n_features, n = points.shape
+    total = 0.0
+    for i in range(n):
+        total += weights[i]
+    candidates[0] = _draw(weights, chances[0, 0] * total)
+    for count in range(picks.size):
+        n_tried = 1 if count == 0 else candidates.size
+        for c in range(n_tried):
+            if count > 0:
+                candidates[c] = _draw(nearest, chances[count, c] * total)
+            costs[c] = 0.0
+        for start in range(0, n, _LANES):  # slices, as an index that may be negative keeps loops from being vectorised
+            stop = start + _LANES if start + _LANES < n else n
+            before, weight, error = nearest[start:stop], weights[start:stop], rounding[start:stop]
+            for c in range(n_tried):
+                gap, found, cost = gaps[c], trial[c, start:stop], 0.0
+                for i in range(_LANES):
+                    gap[i] = 0.0
+                for j in range(n_features):
+                    values, centre = points[j, start:stop], points[j, candidates[c]]
+                    for i in range(values.size):
+                        gap[i] += (values[i] - centre) * (values[i] - centre)
+                for i in range(found.size):
+                    far = weight[i] * (np.float64(gap[i]) if gap[i] > error[i] else 0.0)
+                    found[i] = far if far < before[i] else before[i]
+                    cost += found[i]
+                costs[c] += cost
+        best = 0
+        for c in range(1, n_tried):
+            if costs[c] < costs[best]:
+                best = c
+        picks[count], total = candidates[best], costs[best]
+        for i in range(n):
+            nearest[i] = trial[best, i]
+        if total <= 0.0:
+            return count + 1
+    return picks.size
 
 
 @njit(nogil=True, cache=True)
@@ -175,20 +227,6 @@ def _draw(weights: np.ndarray, target: float) -> int:
             if running > target:
                 break
     return last
-
-
-@njit(nogil=True, cache=True)
-def _lower(points: np.ndarray, weights: np.ndarray, pick: int, nearest: np.ndarray, out: np.ndarray) -> None:
-    """Write ``min(nearest, weight · squared distance to the pick)`` to ``out``; loops by feature can be vectorised."""
-    d, n = points.shape
-    distance = np.zeros(n)
-    for j in range(d):
-        centre = points[j, pick]
-        for i in range(n):
-            gap = points[j, i] - centre
-            distance[i] += gap * gap
-    for i in range(n):
-        out[i] = min(nearest[i], weights[i] * distance[i])
 
 
 def concatenate(views: Sequence[Array]) -> Array:

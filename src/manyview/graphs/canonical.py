@@ -161,17 +161,17 @@ def _projections(array: Array) -> np.ndarray:
     """Return each row's product with a fixed direction, summed in an order that does not depend on its position."""
     direction = np.random.default_rng(0).standard_normal((1, array.shape[1]))[0]
     if isinstance(array, np.ndarray):
-        return _project_dense(np.ascontiguousarray(array), direction)
+        value = np.zeros(array.shape[0])
+        _project_dense(np.ascontiguousarray(array), direction, value)
+        return value
     return _project_sparse(array.data, array.indices, array.indptr, direction)
 
 
 @njit(nogil=True, cache=True)
-def _project_dense(array: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    value = np.zeros(array.shape[0])
+def _project_dense(array: np.ndarray, direction: np.ndarray, value: np.ndarray) -> None:
     for i in range(array.shape[0]):
         for j in range(array.shape[1]):
             value[i] += array[i, j] * direction[j]
-    return value
 
 
 @njit(nogil=True, cache=True)

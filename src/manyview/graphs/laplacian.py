@@ -10,6 +10,7 @@ leading singular vectors of Ĉ, and the multiplicity of its eigenvalue 0 is the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,8 +20,6 @@ from manyview._utils.compiled import njit
 
 # A sparse matrix with more than this share of entries is multiplied faster as a dense one.
 _DENSE_SHARE = 0.1
-# Degree of the Chebyshev filter: more costs products with the matrix, less costs orthogonalisations.
-_FILTER_DEGREE = 6
 
 
 def inverse_sqrt(degrees: np.ndarray) -> np.ndarray:
@@ -110,7 +109,14 @@ def some_eigenvectors(matrix: np.ndarray, first: int, last: int) -> tuple[np.nda
 
 
 def leading_eigenvectors(
-    apply: Callable[[np.ndarray], np.ndarray], size: int, n_vectors: int, *, tol: float = 1e-5, max_iter: int = 30
+    apply: Callable[[np.ndarray], np.ndarray],
+    size: int,
+    n_vectors: int,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 30,
+    degree: int = 6,
+    dtype: type[np.floating[Any]] = np.float64,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the largest eigenvalues, descending, and eigenvectors of a positive semi-definite linear operator.
 
@@ -129,12 +135,16 @@ def leading_eigenvectors(
     max_iter : int
         Maximum number of iterations; then the last block is returned. Its last directions may be mixed with the next
         ones, which does not matter for clustering.
+    degree : int
+        Degree of the polynomial: more costs products with the matrix, less costs orthogonalisations.
+    dtype : type
+        Precision of the blocks. Single precision is twice as fast, and enough for a tolerance of 1e-3 or more.
     """
     width = n_vectors + max(8, n_vectors // 4)
     if 3 * width >= size:
-        values, vectors = some_eigenvectors(apply(np.eye(size)), size - n_vectors, size - 1)
+        values, vectors = some_eigenvectors(apply(np.eye(size, dtype=dtype)), size - n_vectors, size - 1)
         return values[::-1], vectors[:, ::-1]
-    block = np.random.default_rng(0).standard_normal((size, width))
+    block = np.random.default_rng(0).standard_normal((size, width)).astype(dtype)
     block = np.linalg.qr(apply(block))[0]
     for iteration in range(max_iter):
         image = apply(block)
@@ -144,15 +154,17 @@ def leading_eigenvectors(
         gap = np.linalg.norm(image[:, :n_vectors] - block[:, :n_vectors] * values[:n_vectors], axis=0)
         if gap.max() <= tol * max(values[0], 1e-300) or iteration == max_iter - 1:
             break
-        block = np.linalg.qr(_filter(apply, block, image, max(values[-1], 1e-3 * values[0])))[0]
+        block = np.linalg.qr(_filter(apply, block, image, float(max(values[-1], 1e-3 * values[0])), degree))[0]
     return values[:n_vectors], block[:, :n_vectors]
 
 
-def _filter(apply: Callable[[np.ndarray], np.ndarray], block: np.ndarray, image: np.ndarray, cut: float) -> np.ndarray:
+def _filter(
+    apply: Callable[[np.ndarray], np.ndarray], block: np.ndarray, image: np.ndarray, cut: float, degree: int
+) -> np.ndarray:
     """Apply a Chebyshev polynomial of A, small on [0, cut] and growing fast above; ``image`` is ``A @ block``."""
     half = cut / 2
     before, now = block, (image - half * block) / half
-    for _ in range(_FILTER_DEGREE - 1):
+    for _ in range(degree - 1):
         before, now = now, 2 / half * (apply(now) - half * now) - before
     return now
 

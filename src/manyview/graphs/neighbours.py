@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from manyview._utils.compiled import njit
 from manyview.engines import RowThreads
-from manyview.graphs.smallest import pack, smallest, upper_bound
+from manyview.graphs.smallest import Scratch, count_up_to, pack, sort_bits, upper_bound
 from manyview.views import Array
 
 # Entries of a block of distances: 32 MB of float64, so memory does not grow with the number of samples.
@@ -122,12 +122,18 @@ def _dense_lists(
     centre = anchors.mean(axis=0)  # as in squared_distances: less cancellation
     centred = (anchors - centre).astype(np.float32, copy=False)
     norms = _squared_norms(centred.astype(np.float64)).astype(np.float32)
+    largest = norms.max()
 
     @_overflow_is_seen
     def one(rows: slice) -> None:
         block = np.ascontiguousarray(view[rows], dtype=dtype)
         inner = (block - centre).astype(np.float32, copy=False) @ centred.T
-        _list_near(block, anchors, centre, norms, inner, indices[rows], distances[rows], new_marks(len(anchors)))
+        room, upper, bound = Scratch.of(len(anchors)), np.empty(len(anchors), dtype=np.float32), np.empty(1, np.float32)
+        _list_near(
+            *(block, anchors, centre, norms, largest, inner, indices[rows], distances[rows]),
+            *(upper, upper.view(np.int32), bound, bound.view(np.int32)),
+            *(room.marks, room.words, room.near, room.values, room.bits, room.order, room.spare),
+        )
 
     return one
 
@@ -144,20 +150,44 @@ def _sparse_lists(
         values = np.clip(_squared_norms(block)[:, None] + norms - 2 * inner, 0.0, _SAFE)
         if only_similar:
             values[inner <= 0.0] = np.inf
-        _list_smallest(values, indices[rows], distances[rows], new_marks(len(norms)))
+        room = Scratch.of(len(norms))
+        _list_smallest(
+            *(values, values.view(np.int64), indices[rows], distances[rows]),
+            *(room.marks, room.words, room.near, room.bits, room.order, room.spare),
+        )
 
     return one
 
 
 @njit(nogil=True, cache=True)
-def _list_smallest(values: np.ndarray, indices: np.ndarray, distances: np.ndarray, marks: np.ndarray) -> None:
-    n, m = values.shape
-    order = np.empty(m + 1, dtype=np.int64)
-    for i in range(n):
-        smallest(values[i], indices.shape[1], order, marks)
-        for p in range(indices.shape[1]):
-            indices[i, p] = order[p]
-            distances[i, p] = values[i, order[p]]
+def _list_smallest(
+    values: np.ndarray,
+    bits: np.ndarray,
+    indices: np.ndarray,
+    distances: np.ndarray,
+    marks: np.ndarray,
+    words: np.ndarray,
+    near: np.ndarray,
+    some: np.ndarray,
+    order: np.ndarray,
+    spare: np.ndarray,
+) -> None:
+    """Write the lists of the smallest values of each row; of equals, the first."""
+    length = indices.shape[1]
+    for i in range(values.shape[0]):
+        bound = upper_bound(bits[i], length)
+        room = length - count_up_to(bits[i], bound - 1)
+        for j in range(values.shape[1]):
+            within = bits[i, j] < bound or (bits[i, j] == bound and room > 0)
+            room -= bits[i, j] == bound
+            marks[j] = within
+        count = pack(marks, words, near)
+        for c in range(count):
+            some[c] = bits[i, near[c]]
+        sort_bits(some, count, order, spare)
+        for p in range(length):
+            indices[i, p] = near[order[p]]
+            distances[i, p] = values[i, near[order[p]]]
 
 
 @njit(nogil=True, cache=True)
@@ -166,59 +196,54 @@ def _list_near(
     anchors: np.ndarray,
     centre: np.ndarray,
     norms: np.ndarray,
+    largest: np.float32,
     inner: np.ndarray,
     indices: np.ndarray,
     distances: np.ndarray,
+    upper: np.ndarray,
+    upper_bits: np.ndarray,
+    bound: np.ndarray,
+    bound_bits: np.ndarray,
     marks: np.ndarray,
+    words: np.ndarray,
+    near: np.ndarray,
+    exact: np.ndarray,
+    exact_bits: np.ndarray,
+    order: np.ndarray,
+    spare: np.ndarray,
 ) -> None:
-    """Write the lists of ``rows``; ``norms`` of centred anchors and ``inner`` products are in single precision."""
-    m, length = len(anchors), indices.shape[1]
-    upper = np.empty(m, dtype=np.float32)
-    near, order, exact = np.empty(m + 1, dtype=np.int64), np.empty(m + 1, dtype=np.int64), np.empty(m)
+    """Write the lists of ``rows``; ``norms`` of centred anchors and ``inner`` products are in single precision.
+
+    At least as many upper bounds of distances as the list is long are within a threshold. Anchors whose lower bound is
+    above it are not among the nearest.
+    """
+    m, length = norms.size, indices.shape[1]
     # Twice the bound on the rounding error of a sum of products in any order and of the operations around it.
     error = np.float32((rows.shape[1] + 16) * _EPSILON)
-    largest = norms.max()
-    for i in range(len(rows)):
+    for i in range(rows.shape[0]):
         row_norm = np.float32(_squared_distance(rows[i], centre))
         if row_norm + largest < _SAFE:
-            _mark_possible(row_norm, norms, inner[i], error, length, upper, marks)
+            for j in range(m):
+                size = row_norm + norms[j]
+                value = size - np.float32(2) * inner[i, j] + (error * size + _TINY)
+                upper[j] = value if value > np.float32(0) else np.float32(0)
+            bound_bits[0] = upper_bound(upper_bits, length)
+            within = bound[0]
+            for j in range(m):
+                marks[j] = upper[j] - np.float32(2) * (error * (row_norm + norms[j]) + _TINY) <= within
         else:  # numbers too large for single precision
-            marks[:m] = 1
-        count = pack(marks, near)
+            for j in range(m):
+                marks[j] = 1
+        count = pack(marks, words, near)
         for c in range(count):
             exact[c] = _squared_distance(rows[i], anchors[near[c]])
-        smallest(exact[:count], length, order, marks[: -(-count // 8) * 8])
+        sort_bits(exact_bits, count, order, spare)
         for p in range(length):
             indices[i, p] = near[order[p]]
-            distances[i, p] = min(exact[order[p]], _SAFE)
+            distances[i, p] = exact[order[p]] if exact[order[p]] < _SAFE else _SAFE
 
 
-@njit(nogil=True, cache=True)
-def _mark_possible(
-    row_norm: np.float32,
-    norms: np.ndarray,
-    inner: np.ndarray,
-    error: np.float32,
-    length: int,
-    upper: np.ndarray,
-    marks: np.ndarray,
-) -> None:
-    """Mark the anchors that can be among the ``length`` nearest, with relative errors of distances up to ``error``.
-
-    At least ``length`` upper bounds of distances are within a threshold. Anchors whose lower bound is above it are not
-    among the nearest.
-    """
-    for j in range(norms.size):
-        size = row_norm + norms[j]
-        upper[j] = max(size - np.float32(2) * inner[j] + (error * size + _TINY), np.float32(0))
-    bound = np.empty(1, dtype=np.int32)
-    bound[0] = upper_bound(upper.view(np.int32), length)
-    within = bound.view(np.float32)[0]
-    for j in range(norms.size):
-        marks[j] = upper[j] - np.float32(2) * (error * (row_norm + norms[j]) + _TINY) <= within
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, forceinline=True)
 def _squared_distance(a: np.ndarray, b: np.ndarray) -> float:
     """Sum in double precision, in an order that depends on the number of features alone."""
     total = 0.0
@@ -239,8 +264,3 @@ def _squared_norms(a: Array) -> np.ndarray:
     if isinstance(a, np.ndarray):
         return np.einsum("ij,ij->i", a, a)
     return np.asarray(a.multiply(a).sum(axis=1)).ravel()
-
-
-def new_marks(size: int) -> np.ndarray:
-    """Return one zero byte per value, rounded up to whole words."""
-    return np.zeros(-(-size // 8) * 8, dtype=np.uint8)

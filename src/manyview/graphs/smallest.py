@@ -1,10 +1,13 @@
 """The k smallest of many values, in order: values up to a bound are selected, then sorted.
 
 Values are non-negative, infinity included. The bits of such numbers, read as integers, have the same order, so a bound
-is found by bisection of integers, for any scale of the values.
+is found by bisection of integers, for any scale of the values. Kernels get their scratch arrays, and arrays that share
+memory as bits and numbers, from Python, as numba takes long to compile such calls.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numba import int32
@@ -15,22 +18,24 @@ from manyview._utils.compiled import njit
 _RUN = 128
 
 
-@njit(nogil=True, cache=True)
-def smallest(values: np.ndarray, k: int, order: np.ndarray, marks: np.ndarray) -> None:
-    """Write the indices of the ``k`` smallest values, ascending, to ``order[:k]``; the sort is stable.
+@dataclass(frozen=True)
+class Scratch:
+    """Arrays for up to ``size`` values: those that are marked, their indices, and numbers with their bits."""
 
-    ``order`` has one entry more than there are values. ``marks``, one byte per value rounded up to whole words, is
-    overwritten.
-    """
-    bits = values.view(np.int64)
-    if bits.size <= k + k // 2 + 8:
-        _sort(bits, order)
-        return
-    _mark_first_within(bits, upper_bound(bits, k), k, marks)
-    indices = order[: pack(marks, order)].copy()
-    _sort(bits[indices], order)
-    for i in range(indices.size):
-        order[i] = indices[order[i]]
+    marks: np.ndarray
+    words: np.ndarray
+    near: np.ndarray
+    order: np.ndarray
+    spare: np.ndarray
+    values: np.ndarray
+    bits: np.ndarray
+
+    @classmethod
+    def of(cls, size: int) -> Scratch:
+        """Return new arrays; there is one mark per value, rounded up to whole words."""
+        marks, values = np.zeros(-(-size // 8) * 8, dtype=np.uint8), np.empty(size)
+        near, order, spare = np.empty((3, size + 1), dtype=np.int64)
+        return cls(marks, marks.view(np.uint64), near, order, spare, values, values.view(np.int64))
 
 
 @njit(nogil=True, cache=True)
@@ -39,10 +44,11 @@ def upper_bound(bits: np.ndarray, k: int) -> int:
     few = k + k // 4 + 4  # a tighter bound costs more than sorting some more values
     low, high = bits[0], bits[0]
     for i in range(bits.size):
-        low, high = min(low, bits[i]), max(high, bits[i])
+        low = bits[i] if bits[i] < low else low
+        high = bits[i] if bits[i] > high else high
     while low < high:
         middle = low + (high - low) // 2
-        count = _count_up_to(bits, middle)
+        count = count_up_to(bits, middle)
         if count < k:
             low = middle + 1
         else:
@@ -53,8 +59,9 @@ def upper_bound(bits: np.ndarray, k: int) -> int:
 
 
 @njit(nogil=True, cache=True, locals={"count": int32})
-def _count_up_to(bits: np.ndarray, bound: int) -> np.int32:
-    count = np.int32(0)  # a narrow counter, so that vector units compare twice as many at a time
+def count_up_to(bits: np.ndarray, bound: int) -> np.int32:
+    """Return how many of the ``bits`` do not exceed the bound."""
+    count = np.int32(0)  # a narrow counter and bound, so that vector units compare twice as many at a time
     highest = bits.dtype.type(bound)
     for i in range(bits.size):
         count += np.int32(bits[i] <= highest)
@@ -62,24 +69,11 @@ def _count_up_to(bits: np.ndarray, bound: int) -> np.int32:
 
 
 @njit(nogil=True, cache=True)
-def _mark_first_within(bits: np.ndarray, bound: int, k: int, marks: np.ndarray) -> None:
-    """Mark all ``bits`` below the bound and the first ones equal to it, ``k`` in total."""
-    marks[:] = 0
-    room = k - _count_up_to(bits, bound - 1)
-    for i in range(bits.size):
-        marks[i] = bits[i] < bound
-    for i in range(bits.size):
-        if room <= 0:
-            break
-        if bits[i] == bound:
-            marks[i] = 1
-            room -= 1
+def pack(marks: np.ndarray, words: np.ndarray, indices: np.ndarray) -> int:
+    """Write the indices of ``marks`` that are 1 to ``indices``, which has one spare entry; return their number.
 
-
-@njit(nogil=True, cache=True)
-def pack(marks: np.ndarray, indices: np.ndarray) -> int:
-    """Write the indices of ``marks`` that are 1 to ``indices``, which has one spare entry; return their number."""
-    words = marks.view(np.uint64)  # most are zero
+    ``words`` are the marks, eight at a time; most are zero.
+    """
     count = 0
     for w in range(words.size):
         if words[w]:
@@ -87,19 +81,6 @@ def pack(marks: np.ndarray, indices: np.ndarray) -> int:
                 indices[count] = i
                 count += int(marks[i])  # without compilation, a sum of bytes would be a byte
     return count
-
-
-@njit(nogil=True, cache=True)
-def _sort(bits: np.ndarray, order: np.ndarray) -> None:
-    """Write the indices that sort the bits to ``order``; the sort is stable."""
-    size = bits.size
-    for start in range(0, size, _RUN):
-        _sort_run(bits[start : start + _RUN], start, order[start:])
-    width = _RUN
-    while width < size:
-        for start in range(0, size - width, 2 * width):
-            _merge(bits, order[start : min(start + 2 * width, size)], width)
-        width *= 2
 
 
 @njit(nogil=True, cache=True)
@@ -116,14 +97,23 @@ def _sort_run(bits: np.ndarray, start: int, order: np.ndarray) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _merge(bits: np.ndarray, order: np.ndarray, width: int) -> None:
-    """Merge the sorted ``order[:width]`` and ``order[width:]``."""
-    left = order[:width].copy()
-    i, j = 0, width
-    while i < width:
-        if j < order.size and bits[order[j]] < bits[left[i]]:
-            order[i + j - width] = order[j]
-            j += 1
-        else:
-            order[i + j - width] = left[i]
-            i += 1
+def sort_bits(bits: np.ndarray, size: int, order: np.ndarray, spare: np.ndarray) -> None:
+    """Write the indices that sort the first ``bits`` to ``order``; the sort is stable. ``spare`` is scratch."""
+    for start in range(0, size, _RUN):
+        _sort_run(bits[start : start + _RUN if start + _RUN < size else size], start, order[start:])
+    width = _RUN
+    while width < size:
+        for start in range(0, size - width, 2 * width):
+            middle, stop = start + width, start + 2 * width
+            stop = stop if stop < size else size
+            for i in range(start, middle):
+                spare[i] = order[i]
+            i, j = start, middle
+            while i < middle:
+                if j < stop and bits[order[j]] < bits[spare[i]]:
+                    order[i + j - middle] = order[j]
+                    j += 1
+                else:
+                    order[i + j - middle] = spare[i]
+                    i += 1
+        width *= 2
