@@ -91,3 +91,10 @@ def test_noise_multiplier(letters, in_use, noisy):
     np.testing.assert_allclose(Y1, expected, atol=1e-14)
     assert largest == pytest.approx(np.abs(residual).max())
     assert bound == np.abs(Y1).max()
+
+
+def test_sum_of_views(letters):
+    C, factors = letters[:3], np.array([[1.0, 0, 2, 0, 3, 1], [0, 0, 1, 1, 1, 1], [5, 0, 0, 0, 1, 2]])
+    C[0, 1] = np.nan  # not read
+    found = kernels.sum_views(C, factors, np.array([1, 2, 5]))
+    np.testing.assert_allclose(found, np.stack([np.zeros(150), 2 * C[0, 2] + C[1, 2], C[0, 5] + C[1, 5] + 2 * C[2, 5]]))

@@ -287,3 +287,15 @@ def step_multipliers(
             if in_use[j] and mu3 > 0:
                 even = max(even, step_multiplier(Y3[v, j], mu3, C[v, j], O[v, j]))
     return noise, tensor, even
+
+
+@njit(nogil=True, cache=True)
+def sum_views(C: np.ndarray, factors: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Return ``Σ_v factors_vj·C_vj`` for some anchors j, of shape (anchors, n); views with factor 0 are not read."""
+    total = np.zeros((len(anchors), C.shape[2]))
+    for row, j in zip(total, anchors):  # noqa: B905 - not known to numba
+        for v in range(len(C)):
+            if factors[v, j] > 0:
+                for i in range(row.size):
+                    row[i] += C[v, j, i] * factors[v, j]
+    return total

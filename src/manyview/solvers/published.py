@@ -398,15 +398,13 @@ def update_errors(state: State, settings: Settings, threads: RowThreads) -> floa
 
 def update_eigenvectors(state: State, settings: Settings) -> np.ndarray:
     """P-step, paper eq. (P-1) and lemma lem1: leading singular vectors of W; returns its K + 1 largest values."""
-    C, (_, n, m) = by_anchors(state.C), state.C.shape
+    C = by_anchors(state.C)
+    m = C.shape[1]
     filled = np.flatnonzero(state.degrees.any(axis=0))
     if len(filled) <= settings.n_clusters:
         filled = np.arange(m)
-    factors = scale_by_degree(state.degrees, settings) / state.xi[:, None]
-    W = np.zeros((len(filled), n))
-    for row, j in zip(W, filled, strict=True):
-        for v in np.flatnonzero(state.degrees[:, j]):
-            row += C[v, j] * factors[v, j]
+    factors = np.where(state.degrees > 0, scale_by_degree(state.degrees, settings) / state.xi[:, None], 0.0)
+    W = kernels.sum_views(C, factors, filled)
     left, values, right = leading_singular_vectors(W.T, settings.n_clusters, settings.n_clusters + 1)
     state.P_U, state.P_M = left / np.sqrt(2), np.zeros((m, right.shape[1]))
     state.P_M[filled] = right / np.sqrt(2)
