@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from peers_fit import METHODS, TOO_LONG
+from peers_fit import CANNOT_IMPORT, METHODS, TOO_LONG
 
 from manyview import Views, check_views, clustering_scores, read_views
 from manyview.experiments.own_methods import check_labels
@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCORES = ("acc", "nmi", "ari")
 OURS = ("manyview", "GraphEnsemble")
 NOT_TRIED = "not tried"
+UNUSABLE = ("not installed", CANNOT_IMPORT)
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 BY_SAMPLES = {"SUMO", "MONET"}  # nearly all of their time goes into graphs of samples, whatever the features
 # Labelled files, by number of samples; the ones that the default of GraphEnsemble was chosen on.
@@ -112,7 +113,7 @@ class Server:
         python = ROOT / f".venv-peers-{package}" / "bin" / "python"
         if package == "manyview":
             python = Path(sys.executable)
-        self.environment: dict[str, Any] = {"failure": f"not installed: `make .venv-peers-{package}/ready` failed"}
+        self.environment: dict[str, Any] = {"failure": f"{UNUSABLE[0]}: `make .venv-peers-{package}/ready` failed"}
         if python.exists():
             self._process = subprocess.Popen(
                 [str(python), str(Path(__file__).with_name("peers_fit.py")), package],
@@ -141,9 +142,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", nargs="+", default=DATASETS, help="files in MANYVIEW_DATA, without .mat")
     parser.add_argument("--packages", nargs="*", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these")
+    names = [name for methods in METHODS.values() for name in methods]
+    parser.add_argument("--methods", nargs="+", choices=names, metavar="NAME", help="only these")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=60.0, help="limit of processor time of a fit")
+    parser.add_argument("--seconds", type=float, default=30.0, help="limit of processor time of a fit")
     parser.add_argument("--slow", type=float, default=10.0, help="after a fit of more seconds, no other seeds")
     parser.add_argument("--gib", type=float, default=8.0, help="limit of memory of a fit")
     parser.add_argument("--results", type=Path, default=Path("output/peers.jsonl"), help="JSON lines to go on from")
@@ -155,7 +157,10 @@ def main() -> None:
     if options.page:
         from peers_page import page
 
-        options.page.write_text(page(read(options.results)), encoding="utf-8")
+        results = read(options.results)
+        if not results.fits:
+            parser.error(f"{options.results} has no results.")
+        options.page.write_text(page(results), encoding="utf-8")
         print(options.page)
 
 
@@ -172,7 +177,7 @@ def run(options: argparse.Namespace) -> None:
             if options.methods is None or method in options.methods
             for seed in range(options.seeds)
         ]
-        if all(case in results.fits for case in cases):
+        if all(is_known(case, results) for case in cases):
             continue
         file = Path(os.environ["MANYVIEW_DATA"], f"{name}.mat")
         if not file.exists():
@@ -184,7 +189,7 @@ def run(options: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as folder:
             given = {seed: shuffled(views, seed, Path(folder)) for seed in range(options.seeds)}
             for case in cases:
-                if case in results.fits or slow_before(case, results, options.slow):
+                if is_known(case, results) or slow_before(case, results, options.slow):
                     continue
                 outcome = hopeless(case, results)
                 if outcome is None:
@@ -249,10 +254,17 @@ def scored(answer: dict[str, Any], classes: np.ndarray) -> Outcome:
     )
 
 
+def is_known(case: Case, results: Results) -> bool:
+    """Whether the results have the fit; a package that could not be used may be there now."""
+    known = results.fits.get(case)
+    return known is not None and not (known.failure or "").startswith(UNUSABLE)
+
+
 def slow_before(case: Case, results: Results, slow: float) -> bool:
     """Whether the method has taken long on this dataset, or failed."""
-    first = results.fits.get(replace(case, seed=0))
-    return first is not None and (first.seconds is None or first.seconds > slow)
+    first = replace(case, seed=0)
+    seconds = results.fits[first].seconds if case != first and is_known(first, results) else 0.0
+    return seconds is None or seconds > slow
 
 
 def hopeless(case: Case, results: Results) -> Outcome | None:

@@ -34,6 +34,7 @@ Method = Callable[[Arrays, int, int], Any]
 """From views, the number of clusters and a seed to labels; -1 or NaN for a sample that is in no cluster."""
 
 TOO_LONG = "more than"
+CANNOT_IMPORT = "cannot be imported"
 _WARM_UP_SAMPLES = 60
 _COMPILED = {"manyview", "evoc"}  # the first fit of all compiles their kernels, later ones find them on disk
 _MAX_WARM_UP = 3  # processor seconds
@@ -162,7 +163,7 @@ def main() -> None:
     try:
         importlib.import_module(MODULES.get(package, package))
     except Exception as error:  # of any kind: why a package cannot be used is a result
-        return answer({"failure": f"cannot be imported: {reason(error)}"})
+        return answer({"failure": f"{CANNOT_IMPORT}: {reason(error)}"})
     names = [package, "numpy", "scipy", "scikit-learn", "numba", "pandas", "cvxpy", "networkx"]
     found = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
     versions = {name: found[name] for name in names if name in found}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from peers import NOT_TRIED, OURS, SCORES, Case, Outcome, Results
+from peers_fit import METHODS
 
 from manyview._utils.machine import gib
 
@@ -134,14 +135,16 @@ def winners(table: Table) -> Iterator[str]:
             continue
         by, other = best
         leads[dataset] = (mine.mean("acc") - other.mean("acc"), by, mine, other)
-        rows.append([dataset, *scores(mine), name(by), *scores(other), signed(leads[dataset][0])])
+        finished = sum(by[0] != OURS[0] for by in done(table, dataset))
+        rows.append([dataset, *scores(mine), name(by), *scores(other), signed(leads[dataset][0]), str(finished)])
     yield "## Who wins where, and by how much"
     yield "\n\n".join(sentences(leads, table))
     yield (
         "Means and standard deviations over the runs, rows shuffled. The other method is that with the best mean ACC "
-        "of all packages: a choice that takes the labels, and nobody who clusters could make.\n"
+        "of all packages: a choice that takes the labels, and nobody who clusters could make. The last column says how "
+        "many methods of other packages finished.\n"
     )
-    head = ["dataset", "`GraphEnsemble`: ACC", "NMI", "ARI", "best other", "ACC", "NMI", "ARI", "lead in ACC"]
+    head = ["dataset", "`GraphEnsemble`: ACC", "NMI", "ARI", "best other", "ACC", "NMI", "ARI", "lead in ACC", "of"]
     yield markdown(head, rows)
 
 
@@ -149,9 +152,10 @@ def sentences(leads: dict[str, tuple[float, By, Entry, Entry]], table: Table) ->
     """Say on which datasets GraphEnsemble is ahead of the best other method, level with it, or behind."""
     ahead, behind = ({d: lead for d, lead in leads.items() if sign * lead[0] > LEVEL} for sign in (1, -1))
     level = [d for d in leads if d not in ahead and d not in behind]
-    n_methods = len({by for rows in table.values() for by in rows if by[0] != OURS[0]})
+    n_methods = sum(len(names) for package, names in METHODS.items() if package != OURS[0])
     text = (
-        f"Against the best of {n_methods} methods of other packages, by mean ACC, `GraphEnsemble` is ahead on "
+        f"Against the best of {n_methods} methods of other packages, as far as these finished, by mean ACC, "
+        "`GraphEnsemble` is ahead on "
         f"**{len(ahead)} of {len(leads)}** datasets, level (within {three(LEVEL)}) on {len(level)}, and behind on "
         f"**{len(behind)}**."
     )
@@ -249,6 +253,7 @@ def measured(results: Results, table: Table) -> Iterator[str]:
     """Say how it was measured."""
     settings = results.settings
     n_runs = max(len(entry.runs) for rows in table.values() for entry in rows.values())
+    longest = max(rows[OURS].mean("seconds") for name, rows in table.items() if OURS in done(table, name))
     yield "## How it was measured"
     yield f"""
 - **Data**: {len(table)} labelled files; the rows are shuffled, with another order for each run, and all methods get the
@@ -261,8 +266,9 @@ def measured(results: Results, table: Table) -> Iterator[str]:
 - **Time**: processor seconds of one thread, so that other load on the machine does not count; a process for every fit,
   and a small fit before the clock starts, so that importing and compiling are left out.
 - **Memory**: the peak of the process during the fit minus what it had before, which includes the data.
-- **Limits**: {settings["seconds"]:.0f} s of processor time and {settings["gib"]:.0f} GiB for a fit. A method that
-  exceeds one is not tried on datasets with as many samples and features, or more (SUMO and MONET: samples).
+- **Limits**: {settings["seconds"]:.0f} s of processor time and {settings["gib"]:.0f} GiB for a fit; the longest of
+  `GraphEnsemble` took {longest:.1f} s. A method that exceeds one is not tried on datasets with as many samples and
+  features, or more (SUMO and MONET: samples).
 - **Parameters**: the defaults, and the seed, but for:"""
     yield "\n".join(f"  - {package}: {text}" for package, text in NOTES.items())
 
@@ -316,6 +322,10 @@ def failures(table: Table) -> Iterator[str]:
         for by, entry in rows.items():
             if entry.failure:
                 reasons.setdefault((by, entry.failure), []).append(dataset)
+    for package, names in METHODS.items():
+        for by in ((package, method) for method in names):
+            if unknown := [dataset for dataset, rows in table.items() if by not in rows]:
+                reasons[by, "not run yet"] = unknown
     if reasons:
         yield "## What did not run, and why"
         yield "\n".join(f"- {name(by)}: {escape(why)} ({', '.join(where)})" for (by, why), where in reasons.items())

@@ -60,6 +60,7 @@ def test_page_says_who_wins_and_who_loses(modules, tmp_path):
     assert "| imml, NEMO | 1 of 2 | .760 / .750 |" in page
     assert "Faster than `GraphEnsemble` on average: evoc, EVoC, equal views." in page
     assert "- imml, NEMO: failed: ValueError: a \\| b (large)" in page
+    assert "- imml, SUMO: not run yet (small, large)" in page
     assert "| imml | – | cannot be imported: no such thing |" in page
     assert "| evoc | 0.3.2 | Python 3.11.7, numpy 2.4.6 |" in page
     assert "| 0.50 | 1 MiB | 3 | 30% | 2 |" in page
@@ -116,6 +117,18 @@ def test_what_took_too_long_is_not_tried_on_more(modules, tmp_path):
     assert peers.hopeless(peers.Case("imml", "DAIMC", "large", 0), results) is None
     assert peers.slow_before(peers.Case("imml", "NEMO", "small", 1), results, slow=10.0)
     assert not peers.slow_before(peers.Case("imml", "NEMO", "small", 1), results, slow=40.0)
+    assert peers.slow_before(peers.Case("imml", "DAIMC", "small", 1), results, slow=40.0)
+
+
+def test_a_package_that_was_not_installed_is_tried_again(modules, tmp_path):
+    peers = modules[0]
+    unusable = [{"failure": f"{why}: reason"} for why in peers.UNUSABLE]
+    fits = [("evoc", "EVoC, equal views", "small", unusable), ("imml", "NEMO", "small", [{"failure": "failed: x"}])]
+    results = write_results(tmp_path / "results.jsonl", peers, fits)
+    for seed in range(2):
+        assert not peers.is_known(peers.Case("evoc", "EVoC, equal views", "small", seed), results)
+        assert not peers.slow_before(peers.Case("evoc", "EVoC, equal views", "small", seed), results, slow=10.0)
+    assert peers.is_known(peers.Case("imml", "NEMO", "small", 0), results)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and peaks of memory are those of Linux")
