@@ -67,9 +67,18 @@ SAME = {
 
 @dataclass(frozen=True)
 class Entry:
-    """All runs of a method on a dataset: means, or why there are none."""
+    """The runs of a method on a dataset by seed: means, or why there are none."""
 
-    runs: Sequence[Outcome]
+    by_seed: dict[int, Outcome]
+
+    @property
+    def runs(self) -> list[Outcome]:
+        """All runs."""
+        return list(self.by_seed.values())
+
+    def on(self, seeds: Iterable[int]) -> Entry:
+        """Return the runs with these seeds."""
+        return Entry({seed: self.by_seed[seed] for seed in seeds})
 
     @property
     def failure(self) -> str | None:
@@ -100,10 +109,10 @@ def page(results: Results) -> str:
 
 def entries(results: Results) -> Table:
     """Return the runs by dataset, in order of the number of samples, and method."""
-    found: dict[str, dict[By, list[Outcome]]] = {}
+    found: Table = {}
     for case, outcome in sorted(results.fits.items(), key=_order(results)):
-        found.setdefault(case.dataset, {}).setdefault(case.by, []).append(outcome)
-    return {name: {by: Entry(runs) for by, runs in rows.items()} for name, rows in found.items()}
+        found.setdefault(case.dataset, {}).setdefault(case.by, Entry({})).by_seed[case.seed] = outcome
+    return found
 
 
 def _order(results: Results):  # type: ignore[no-untyped-def]
@@ -120,90 +129,115 @@ def done(table: Table, dataset: str) -> dict[By, Entry]:
     return {by: entry for by, entry in table[dataset].items() if entry.failure is None}
 
 
-def best_other(table: Table, dataset: str, score: str = "acc") -> tuple[By, Entry] | None:
-    """Return the method of another package with the best mean on a dataset."""
-    others = {by: entry for by, entry in done(table, dataset).items() if by[0] != OURS[0]}
-    return max(others.items(), key=lambda item: item[1].mean(score)) if others else None
+def beside_ours(table: Table, dataset: str) -> dict[By, tuple[Entry, Entry]]:
+    """Return every method that finished, and ours, on the seeds that both have: the same arrays in the same order."""
+    found = done(table, dataset)
+    if OURS not in found:
+        return {}
+    seeds = {by: [seed for seed in entry.by_seed if seed in found[OURS].by_seed] for by, entry in found.items()}
+    return {by: (entry.on(seeds[by]), found[OURS].on(seeds[by])) for by, entry in found.items() if seeds[by]}
+
+
+def lead(pair: tuple[Entry, Entry], score: str = "acc") -> float:
+    """Return how far ours is ahead; negative if it is behind."""
+    return pair[1].mean(score) - pair[0].mean(score)
+
+
+def best_other(table: Table, dataset: str, score: str = "acc") -> tuple[By, tuple[Entry, Entry]] | None:
+    """Return the method of another package that is farthest ahead of ours on a dataset, or least behind."""
+    others = {by: pair for by, pair in beside_ours(table, dataset).items() if by[0] != OURS[0]}
+    return min(others.items(), key=lambda item: lead(item[1], score)) if others else None
 
 
 def winners(table: Table) -> Iterator[str]:
     """Write who has the best ACC on each dataset, and by how much."""
-    rows, leads = [], {}
+    rows, best = [], {}
     for dataset in table:
-        mine, best = done(table, dataset).get(OURS), best_other(table, dataset)
-        if mine is None or best is None:
+        found = best_other(table, dataset)
+        if found is None:
             continue
-        by, other = best
-        leads[dataset] = (mine.mean("acc") - other.mean("acc"), by, mine, other)
+        best[dataset] = by, pair = found
+        other, mine = pair
         finished = sum(by[0] != OURS[0] for by in done(table, dataset))
-        rows.append([dataset, *scores(mine), name(by), *scores(other), signed(leads[dataset][0]), str(finished)])
+        row = [*scores(mine), name(by), *scores(other), signed(lead(pair)), str(len(mine.runs)), str(finished)]
+        rows.append([dataset, *row])
     yield "## Who wins where, and by how much"
-    yield "\n\n".join(sentences(leads, table))
+    yield "\n\n".join(sentences(best, table))
     yield (
         "Means and standard deviations over the runs, rows shuffled. The other method is that with the best mean ACC "
-        "of all packages: a choice that takes the labels, and nobody who clusters could make. The last column says how "
-        "many methods of other packages finished.\n"
+        "of all packages: a choice that takes the labels, and nobody who clusters could make. Both have the same runs "
+        "(seed and order of the rows); the last column says how many methods of other packages finished.\n"
     )
-    head = ["dataset", "`GraphEnsemble`: ACC", "NMI", "ARI", "best other", "ACC", "NMI", "ARI", "lead in ACC", "of"]
+    head = [
+        "dataset",
+        "`GraphEnsemble`: ACC",
+        "NMI",
+        "ARI",
+        "best other",
+        "ACC",
+        "NMI",
+        "ARI",
+        "lead in ACC",
+        "runs",
+        "of",
+    ]
     yield markdown(head, rows)
 
 
-def sentences(leads: dict[str, tuple[float, By, Entry, Entry]], table: Table) -> Iterator[str]:
+def sentences(best: dict[str, tuple[By, tuple[Entry, Entry]]], table: Table) -> Iterator[str]:
     """Say on which datasets GraphEnsemble is ahead of the best other method, level with it, or behind."""
-    ahead, behind = ({d: lead for d, lead in leads.items() if sign * lead[0] > LEVEL} for sign in (1, -1))
+    leads = {dataset: lead(pair) for dataset, (_, pair) in best.items()}
+    ahead, behind = ([d for d in leads if sign * leads[d] > LEVEL] for sign in (1, -1))
     level = [d for d in leads if d not in ahead and d not in behind]
     n_methods = sum(len(names) for package, names in METHODS.items() if package != OURS[0])
     text = (
         f"Against the best of {n_methods} methods of other packages, as far as these finished, by mean ACC, "
-        "`GraphEnsemble` is ahead on "
-        f"**{len(ahead)} of {len(leads)}** datasets, level (within {three(LEVEL)}) on {len(level)}, and behind on "
-        f"**{len(behind)}**."
+        f"`GraphEnsemble` is ahead on **{len(ahead)} of {len(leads)}** datasets, level (within {three(LEVEL)}) on "
+        f"{len(level)}, and behind on **{len(behind)}**."
     )
     yield text + (f" Level: {', '.join(level)}." if level else "")
     if ahead:
-        gaps = sorted((lead[0] for lead in ahead.values()), reverse=True)
-        widest = max(ahead, key=lambda d: ahead[d][0])
+        widest = max(ahead, key=leads.__getitem__)
+        by, (other, mine) = best[widest]
         yield (
-            f"**Where we win**, the lead is {three(float(np.median(gaps)))} in the median, and largest on {widest}: "
-            f"{three(ahead[widest][2].mean('acc'))} against {three(ahead[widest][3].mean('acc'))} of "
-            f"{name(ahead[widest][1])}."
+            f"**Where we win**, the lead is {three(float(np.median([leads[d] for d in ahead])))} in the median, and "
+            f"largest on {widest}: {three(mine.mean('acc'))} against {three(other.mean('acc'))} of {name(by)}."
         )
-    for dataset, (lead, by, mine, other) in sorted(behind.items(), key=lambda item: item[1][0]):
-        others = [b for b, e in done(table, dataset).items() if b[0] != OURS[0] and e.mean("acc") > mine.mean("acc")]
+    for dataset in sorted(behind, key=leads.__getitem__):
+        by, (other, mine) = best[dataset]
+        others = [b for b, pair in beside_ours(table, dataset).items() if b[0] != OURS[0] and lead(pair) < -LEVEL]
         more = f" {len(others)} methods are ahead there." if len(others) > 1 else ""
         yield (
             f"**Where we lose**: on {dataset}, {name(by)} has {three(other.mean('acc'))} and `GraphEnsemble` "
-            f"{three(mine.mean('acc'))} ({signed(lead)}).{more}"
+            f"{three(mine.mean('acc'))} ({signed(leads[dataset])}).{more}"
         )
     for score in SCORES[1:]:
-        losses = []
-        for dataset in leads:
-            best = best_other(table, dataset, score)
-            assert best is not None
-            gap = best[1].mean(score) - table[dataset][OURS].mean(score)
-            if gap > LEVEL:
-                losses.append(f"{dataset} ({name(best[0])}, {signed(gap)})")
-        yield f"By {score.upper()}, another method is ahead on {len(losses)}: {', '.join(losses) or 'none'}."
+        found = {dataset: best_other(table, dataset, score) for dataset in best}
+        losses = [
+            f"{dataset} ({name(other[0])}, {signed(-lead(other[1], score))})"
+            for dataset, other in found.items()
+            if other is not None and lead(other[1], score) < -LEVEL
+        ]
+        yield f"By {score.upper()}, another method is ahead on {len(losses)}: {'; '.join(losses) or 'none'}."
 
 
 def methods(table: Table) -> Iterator[str]:
     """Write one row per method: means over the datasets that it finished, beside ours on the same ones."""
     rows, faster, leaner = [], [], []
     for by in dict.fromkeys(by for dataset in table.values() for by in dataset):
-        both = [(entry, table[d][OURS]) for d in table if (entry := done(table, d).get(by)) and OURS in done(table, d)]
-        tried = sum(by in rows_of for rows_of in table.values())
+        both = [pairs[by] for dataset in table if by in (pairs := beside_ours(table, dataset))]
         if not both:
-            rows.append([name(by), f"0 of {tried}", *["–"] * 6])
+            rows.append([name(by), "0", *["–"] * 6])
             continue
         cells = [
             f"{three(mean(e.mean(s) for e, _ in both))} / {three(mean(o.mean(s) for _, o in both))}" for s in SCORES
         ]
         seconds, memory = (ratio(both, key) for key in ("seconds", "bytes"))
-        wins = sum(e.mean("acc") - o.mean("acc") > LEVEL for e, o in both)
+        wins = sum(lead(pair) < -LEVEL for pair in both)
         rows.append(
             [
                 name(by),
-                f"{len(both)} of {tried}",
+                str(len(both)),
                 *cells,
                 "–" if by == OURS else str(wins),
                 times(seconds),
@@ -215,15 +249,15 @@ def methods(table: Table) -> Iterator[str]:
             leaner += [by] if memory < 1 else []
     yield "## Every method, over all datasets that it finished"
     yield (
-        "Means over the datasets that a method finished, each followed by the mean of `GraphEnsemble` **on the same "
-        "datasets**: rows that finished different datasets cannot be compared with each other. *Ahead*: datasets on "
-        f"which its ACC is more than {three(LEVEL)} above ours. Time and memory: geometric mean of the ratios to ours, "
-        "so that 0.5 is half of ours.\n"
+        f"Means over the datasets, of {len(table)}, that a method finished, each followed by the mean of "
+        "`GraphEnsemble` **in the same runs**: rows that finished different datasets cannot be compared with each "
+        f"other. *Ahead*: datasets on which its ACC is more than {three(LEVEL)} above ours. Time and memory: geometric "
+        "mean of the ratios to ours, so that 0.5 is half of ours.\n"
     )
     yield markdown(["method", "finished", "ACC", "NMI", "ARI", "ahead", "time", "memory"], rows)
     yield (
-        f"Faster than `GraphEnsemble` on average: {', '.join(map(name, faster)) or 'none'}. With less memory: "
-        f"{', '.join(map(name, leaner)) or 'none'}. The time of a fit grows differently with the data: the tables by "
+        f"Faster than `GraphEnsemble` on average: {'; '.join(map(name, faster)) or 'none'}. With less memory: "
+        f"{'; '.join(map(name, leaner)) or 'none'}. The time of a fit grows differently with the data: the tables by "
         "dataset at the end have the seconds."
     )
 
@@ -269,8 +303,8 @@ def measured(results: Results, table: Table) -> Iterator[str]:
 - **Limits**: {settings["seconds"]:.0f} s of processor time and {settings["gib"]:.0f} GiB for a fit; the longest of
   `GraphEnsemble` took {longest:.1f} s. A method that exceeds one is not tried on datasets with as many samples and
   features, or more (SUMO and MONET: samples).
-- **Parameters**: the defaults, and the seed, but for:"""
-    yield "\n".join(f"  - {package}: {text}" for package, text in NOTES.items())
+- **Parameters**: the defaults, and the seed, but for:
+""" + "".join(f"  - {package}: {text}\n" for package, text in NOTES.items())
 
 
 def versions(results: Results) -> Iterator[str]:
@@ -328,7 +362,7 @@ def failures(table: Table) -> Iterator[str]:
                 reasons[by, "not run yet"] = unknown
     if reasons:
         yield "## What did not run, and why"
-        yield "\n".join(f"- {name(by)}: {escape(why)} ({', '.join(where)})" for (by, why), where in reasons.items())
+        yield "\n".join(f"- {name(by)} – {escape(why)} ({', '.join(where)})" for (by, why), where in reasons.items())
 
 
 def scores(entry: Entry) -> list[str]:
@@ -341,7 +375,7 @@ def short(failure: str | None) -> str:
 
 
 def name(by: By) -> str:
-    return f"{by[0]}, {by[1]}"
+    return f"{by[0]}: {by[1]}"
 
 
 def mean(values: Iterable[float]) -> float:
@@ -363,7 +397,8 @@ def three(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    return ("+" if value >= 0 else "−") + three(abs(value))
+    text = three(abs(value))
+    return text if float(text) == 0 else ("+" if value > 0 else "−") + text
 
 
 def escape(text: str) -> str:
