@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -37,6 +38,8 @@ TOO_LONG = "more than"
 CANNOT_IMPORT = "cannot be imported"
 _WARM_UP_SAMPLES = 60
 _COMPILED = {"manyview", "evoc"}  # the first fit of all compiles their kernels, later ones find them on disk
+_COMPILED_FOR_DATA = {"evoc"}  # the size of the data decides which kernels, so the warm-up has all of it
+_AFTER_FORK = {"evoc"}  # uses threads of OpenMP when it is imported, which end a process that is forked later
 _MAX_WARM_UP = 3  # processor seconds
 _MAX_COMPILING = 300
 _MAX_REASON = 200  # characters
@@ -161,7 +164,10 @@ def main() -> None:
         print(json.dumps(content), file=answers, flush=True)
 
     try:
-        importlib.import_module(MODULES.get(package, package))
+        if package not in _AFTER_FORK:
+            importlib.import_module(MODULES.get(package, package))
+        elif importlib.util.find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}")
     except Exception as error:  # of any kind: why a package cannot be used is a result
         return answer({"failure": f"{CANNOT_IMPORT}: {reason(error)}"})
     names = [package, "numpy", "scipy", "scikit-learn", "numba", "pandas", "cvxpy", "networkx"]
@@ -204,7 +210,11 @@ def fit(answer: Connection, package: str, job: dict[str, Any]) -> None:
         views = read(Path(job["file"]), dense=package != "manyview")
         run = METHODS[package][job["method"]]
         resource.setrlimit(resource.RLIMIT_DATA, (job["bytes"], job["bytes"]))
-        warm_up(run, views, _MAX_COMPILING if package in _COMPILED else _MAX_WARM_UP)
+        if package in _COMPILED_FOR_DATA:
+            warm_up(run, views, job["n_clusters"], _MAX_COMPILING)
+        else:
+            rows = np.linspace(0, views[0].shape[0] - 1, _WARM_UP_SAMPLES).astype(int)
+            warm_up(run, [view[rows] for view in views], 3, _MAX_COMPILING if package in _COMPILED else _MAX_WARM_UP)
         limit = int(time.process_time() + job["seconds"]) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         clear_peak()
@@ -238,17 +248,16 @@ class _Enough(BaseException):
     """Raised when the warm-up takes too long; not an Exception, which a method might catch."""
 
 
-def warm_up(run: Method, views: Arrays, max_seconds: float) -> None:
-    """Fit a few samples: imports and compilation are not what is timed. Whether that succeeds does not matter."""
+def warm_up(run: Method, views: Arrays, n_clusters: int, max_seconds: float) -> None:
+    """Fit once before: imports and compilation are not what is timed. Whether that succeeds does not matter."""
 
     def stop(*_: object) -> None:
         raise _Enough
 
-    rows = np.linspace(0, views[0].shape[0] - 1, _WARM_UP_SAMPLES).astype(int)
     signal.signal(signal.SIGVTALRM, stop)
     with suppress(Exception, _Enough):
         signal.setitimer(signal.ITIMER_VIRTUAL, max_seconds)
-        run([view[rows] for view in views], 3, 0)
+        run(views, n_clusters, 0)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
