@@ -45,7 +45,7 @@ NOTES = {
     "`MONET` chooses the number of clusters itself and leaves samples out.",
     "scikit-learn": "views side by side: *standardised* (every feature has mean 0 and variance 1) or *equal views* "
     "(every feature has mean 0, every view total variance 1). `KMeans` with `n_init=10`, `SpectralClustering` with "
-    '`affinity="nearest_neighbors"`, because its default kernel depends on the scale of the data; otherwise the defaults. '
+    '`affinity="nearest_neighbors"`, as its default kernel depends on the scale of the data; else the defaults. '
     "`HDBSCAN` chooses the number of clusters itself and leaves samples out.",
     "evoc": "equal views side by side, as if they were embeddings. `EVoC` chooses the number of clusters itself and "
     "leaves samples out; once more with `approx_n_clusters`, which tells it the number.",
