@@ -88,25 +88,30 @@ benchmark: .venv/dev ## time and memory of all methods
 	$(BIN)/python benchmarks/published.py
 	$(BIN)/python benchmarks/methods.py
 
-# mvlearn 0.5.0 asks for a matplotlib that no longer builds, and needs none of it to cluster; snfpy 0.2.2 needs an option
-# that scikit-learn 1.8 has dropped.
-.venv-peers/ready: pyproject.toml
-	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet --editable . 'scikit-learn<1.8' snfpy matplotlib seaborn
-	.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet --no-deps mvlearn
+# One environment for each package that ours is compared with. mvlearn asks for a matplotlib that no longer builds, and
+# needs none of it to cluster; snfpy needs an option that scikit-learn 1.8 has dropped. Some methods of imml run in GNU
+# Octave, which has to be installed; without it `make missing` leaves these out as failed.
+PEERS := polyview imml mvlearn snfpy scikit-learn evoc
+PINS_polyview := polyview==0.1.0 scikit-learn==1.9.1
+PINS_imml := imml[octave]==0.6.0 scikit-learn==1.9.1 --editable .
+PINS_mvlearn := scikit-learn==1.9.1 matplotlib==3.11.2 seaborn==0.13.2
+PINS_snfpy := snfpy==0.2.2 scikit-learn==1.7.2
+PINS_scikit-learn := scikit-learn==1.9.1
+PINS_evoc := evoc==0.3.2 scikit-learn==1.9.1 numba==0.68.1
+
+.venv-peers-%/ready: Makefile
+	$(PYTHON) -m venv .venv-peers-$*
+	.venv-peers-$*/bin/python -m pip --disable-pip-version-check install --quiet numpy==2.4.6 scipy==1.17.1 $(PINS_$*)
+	test $* != mvlearn || .venv-peers-mvlearn/bin/python -m pip --disable-pip-version-check install --quiet --no-deps mvlearn==0.5.0
 	@touch $@
 
-peers: .venv-peers/ready ## other packages beside ours: time and scores
-	.venv-peers/bin/python benchmarks/peers.py
+# A package that cannot be installed is left out, and the page says so.
+peers: .venv/dev ## other packages beside ours: scores, time and memory, into docs/peers.md; an hour
+	-$(MAKE) --keep-going $(PEERS:%=.venv-peers-%/ready)
+	$(BIN)/python benchmarks/peers.py --page docs/peers.md
 
-# Some methods of imml run in GNU Octave, which has to be installed; without it these are left out as failed.
-.venv-imml/ready: pyproject.toml
-	$(PYTHON) -m venv .venv-imml
-	.venv-imml/bin/python -m pip --disable-pip-version-check install --quiet --editable . 'imml[octave]==0.6.*'
-	@touch $@
-
-missing: .venv-imml/ready ## samples that lack views: scores beside those of imml
-	.venv-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
+missing: .venv-peers-imml/ready ## samples that lack views: scores beside those of imml
+	.venv-peers-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
 
 clean: ## remove .venv, caches and output
 	rm -rf .coverage docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist

@@ -28,6 +28,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
+import peers_fit
 import scipy.sparse as sp
 
 from manyview import GraphEnsemble, Views, check_views, clustering_scores
@@ -87,22 +88,17 @@ def with_means(array: np.ndarray | sp.csr_array, present: np.ndarray | None) -> 
 
 
 def imml(name: str, *, unit_rows: bool) -> Method:
-    def run(views: Views, n_clusters: int, seed: int) -> np.ndarray:
-        import imml.cluster
-        import pandas as pd
-        from imml.preprocessing import MMTransformer, NormalizerNaN
-        from sklearn.pipeline import make_pipeline
+    """Return a method of imml, which takes rows of missing views as NaN."""
+    fit_arrays = peers_fit.imml(name, unit_rows=unit_rows)
 
-        tables = []
+    def run(views: Views, n_clusters: int, seed: int) -> np.ndarray:
+        arrays = []
         for v, array in enumerate(views.arrays):
-            table = array.toarray() if sp.issparse(array) else array.copy()
+            values = array.toarray() if sp.issparse(array) else array.copy()
             if (present := views.has_view(v)) is not None:
-                table[~present] = np.nan
-            tables.append(pd.DataFrame(table))
-        method = getattr(imml.cluster, name)(n_clusters=n_clusters, random_state=seed)
-        if unit_rows:
-            method = make_pipeline(MMTransformer(NormalizerNaN().set_output(transform="pandas")), method)
-        return np.asarray(method.fit_predict(tables))
+                values[~present] = np.nan
+            arrays.append(values)
+        return np.asarray(fit_arrays(arrays, n_clusters, seed))
 
     return run
 
