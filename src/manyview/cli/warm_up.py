@@ -23,8 +23,9 @@ def warm_up() -> None:
         _fit_every_kind()
     took, folder = f"Compiled in {time.process_time() - start:.0f} s", cache_folder()
     if folder is None:
-        typer.echo(f"{took}, but there is no folder to keep it in: set NUMBA_CACHE_DIR to one that can be written to.")
-        raise typer.Exit(1)
+        lost = "but there is no folder to keep it in: set NUMBA_CACHE_DIR to one that can be written to."
+        typer.echo(f"manyview: {took}, {lost}", err=True)
+        raise typer.Exit(2)
     typer.echo(f"{took}. Kept in {folder} and beside it.")
 
 
