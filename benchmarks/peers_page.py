@@ -195,6 +195,8 @@ def sentences(best: dict[str, tuple[By, tuple[Entry, Entry]]], table: Table) -> 
         f"`GraphEnsemble` is ahead on **{len(ahead)} of {len(leads)}** datasets, level (within {three(LEVEL)}) on "
         f"{len(level)}, and behind on **{len(behind)}**."
     )
+    single = sum(len(mine.runs) == 1 for _, (_, mine) in best.values())
+    text += f" {single} of these verdicts rest on one run, one order of the rows, each." if single else ""
     yield text + (f" Level: {', '.join(level)}." if level else "")
     if ahead:
         widest = max(ahead, key=leads.__getitem__)
@@ -287,6 +289,8 @@ def measured(results: Results, table: Table) -> Iterator[str]:
     """Say how it was measured."""
     settings = results.settings
     n_runs = max(len(entry.runs) for rows in table.values() for entry in rows.values())
+    others = [entry for d in table for by, entry in done(table, d).items() if by[0] != OURS[0]]
+    single = sum(len(entry.runs) == 1 for entry in others)
     longest = max(rows[OURS].mean("seconds") for name, rows in table.items() if OURS in done(table, name))
     yield "## How it was measured"
     yield f"""
@@ -295,8 +299,9 @@ def measured(results: Results, table: Table) -> Iterator[str]:
 - **Number of clusters**: that of the classes, for all methods that take it.
 - **Samples in no cluster** (HDBSCAN, EVoC, MONET) count as one more cluster. That is lenient in ACC, where this cluster
   may stand for a class; the tables at the end say how many there are.
-- **Runs**: up to {n_runs}; a standard deviation over so few is a rough idea. A method that takes more than
-  {settings["slow"]:.0f} s on a dataset has one run there. The tables at the end have the number of runs.
+- **Runs**: up to {n_runs}; {single} of the {len(others)} results of other packages (a method on a dataset) are of one
+  run. A method that takes more than {settings["slow"]:.0f} s on a dataset gets one run there; other fits that are
+  missing have not been made yet. The tables at the end have the number of runs.
 - **Time**: processor seconds of one thread, so that other load on the machine does not count; a process for every fit,
   and a small fit before the clock starts, so that importing and compiling are left out.
 - **Memory**: the peak of the process during the fit minus what it had before, which includes the data.
