@@ -54,16 +54,17 @@ def test_receptors_are_significant_for_clusters_from_the_other_views(breast):
     rows = breast.markers[(breast.markers["view"] == "protein") & (breast.markers["name"] != "Her2")]
     receptors = rows[rows["feature"].isin(["ER-alpha", "GATA3"])]
     assert len(receptors) == 4
-    assert (receptors["overlap"] > 0.5).all()
-    assert (receptors["p_corrected"] < 0.05).all()
-    assert (receptors["p_corrected"][receptors["name"] == "Basal"] < 1e-6).all()
+    assert (receptors["p_corrected"] < 1e-4).all()
+    assert (receptors["overlap"][receptors["name"] == "Basal"] > 0.8).all()
 
 
-def test_a_cluster_that_needs_the_proteins_has_no_p_values_for_them(breast):
-    rows = breast.markers[(breast.markers["view"] == "protein") & (breast.markers["name"] == "Her2")]
-    assert (rows["overlap"] < 0.1).all()
-    assert rows["p"].isna().all()
-    assert any("Learned without protein, these clusters are not found again" in note for note in breast.notes)
+def test_clusters_that_need_the_proteins_are_named(breast):
+    """With other seeds, too, only the basal tumours are found again without the proteins."""
+    overlap = breast.markers[breast.markers["view"] == "protein"].groupby("name")["overlap"].first()
+    assert overlap["Her2"] < 0.5
+    assert overlap["LumA"] < 0.6
+    (note,) = (note for note in breast.notes if note.startswith("Learned without protein, these are other clusters"))
+    assert f"Her2 ({overlap['Her2']:.2f})" in note
 
 
 def test_subtypes_go_with_the_clusters(breast):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from manyview.exceptions import FileFormatError
 from manyview.io import read_views
-from manyview.io._parquet import _n_values
+from manyview.io._parquet import n_values
 from manyview.io._table_files import listed
 
 IDS = ["s1", "s2", "s3", "s4"]
@@ -277,7 +277,7 @@ def test_parquet_with_vectors(tmp_path):
     metadata = parquet.ParquetFile(tmp_path / "a.parquet").metadata
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     counted = sum(group.column(j).num_values for group in groups for j in range(group.num_columns))
-    assert _n_values(tmp_path / "a.parquet") == counted == 23
+    assert n_values(tmp_path / "a.parquet") == counted == 23
 
 
 def test_parquet_with_more_values_in_a_list_than_memory(tmp_path):
