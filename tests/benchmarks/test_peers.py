@@ -73,8 +73,8 @@ def test_level_scores_are_neither_won_nor_lost(modules, tmp_path):
         ("imml", "NEMO", "small", [scores(0.804)]),
     ]
     page = peers_page.page(write_results(tmp_path / "results.jsonl", peers, fits))
-    assert "ahead on **0 of 1** datasets, level (within .005) on 1, and behind on **0**. Level: small." in page
-    assert "1 of these verdicts rest on one run" in page
+    assert "ahead on **0 of 1** datasets, level (within .005) on 1, and behind on **0**." in page
+    assert "1 of these verdicts rest on one run, one order of the rows, each. Level: small." in page
     assert "Where we lose" not in page
     assert "Where we win" not in page
 
