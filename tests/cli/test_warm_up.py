@@ -4,12 +4,14 @@ import subprocess
 import sys
 
 import numba
+import pytest
 
 from manyview._utils.compiled import cache_folder, compiling
 
 
+@pytest.mark.slow
 def test_warm_up_fills_the_folder(tmp_path, monkeypatch):
-    """A second process compiles nothing: it is a tenth of the work, so that only its words are compared."""
+    """Compiling everything takes some twenty seconds; a second process compiles nothing."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     found = subprocess.run(
         [sys.executable, "-m", "manyview", "warm-up"], capture_output=True, text=True, check=True, cwd=tmp_path
