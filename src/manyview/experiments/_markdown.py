@@ -57,7 +57,7 @@ def to_markdown(
         Columns of tables: some of "published", "file-order" and "shuffled". Default: all that a table has.
     pictures : dict, optional
         Address and description of the picture of a part, by the name of the part, to show above its tables;
-        :func:`manyview.report.experiment_pictures.draw` draws them.
+        ``manyview.report.experiment_pictures.draw`` draws them.
 
     Returns
     -------

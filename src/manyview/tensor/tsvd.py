@@ -98,7 +98,7 @@ def map_singular_values(
         Work array for the slices, with the two other axes in their order. It saves one transform, and parts of the
         tensor that are zero are skipped; the result is the same but for rounding. Its memory may be that of ``tensor``
         and ``out``, if each series of numbers along ``axis`` lies within the memory of its own transform
-        (:func:`with_room_for_spectrum`).
+        (``tsvd.with_room_for_spectrum``).
 
     Returns
     -------
