@@ -216,7 +216,8 @@ def test_the_shared_graph_counts_as_often_as_there_are_dense_views(mixed):
     [("blobs", 30, (0, 2)), ("blobs", 90, (1, 2)), ("texts", 30, (0, 1)), ("mixed", 30, (0, 1, 3))],
 )
 @pytest.mark.parametrize("n_kept", [0, 4])
-def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_anchors, views, n_kept):
+def test_the_embedding_is_that_of_the_leading_singular_vectors(request, monkeypatch, data, n_anchors, views, n_kept):
+    monkeypatch.setattr("manyview.ensemble.members._TOLERANCE", 1e-3)
     columns, lists, *_ = request.getfixturevalue(data)
     rows = KeepingRows(columns, 1, 70)
     drawn = np.sort(np.random.default_rng(0).choice(lists.n_anchors, n_anchors, replace=False))
@@ -230,8 +231,8 @@ def test_the_embedding_is_that_of_the_leading_singular_vectors(request, data, n_
     fit_member(rows, lists, member, 4)
     embedding = rows.gather("embedding of broad member 5")
     np.testing.assert_allclose(np.linalg.norm(embedding, axis=1), 1)
-    # Equal but for a rotation. The vectors of more anchors are found by iteration, to 1e-2.
-    atol = 1e-4 if n_anchors == 30 else 5e-2
+    # Equal but for a rotation. The vectors of more anchors are found by iteration, here to 1e-3.
+    atol = 1e-4 if n_anchors == 30 else 1e-2
     np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=atol)
 
 

@@ -231,7 +231,7 @@ def fit_member(rows: Rows, lists: Lists, member: Member, n_clusters: int) -> Mem
     keeps_edges = rows.n_rows <= _FEW_ROWS
     if keeps_edges:
         rows.extend(_keep_edges, lists, member)
-    values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters)
+    values, vectors, scale, volumes = member_spectrum(rows, lists, member, member.n_clusters, _TOLERANCE)
     vectors = vectors * np.minimum(values / values[min(n_clusters, len(values)) - 1], 1.0) ** _DROP_POWER
     project = np.ascontiguousarray(vectors / values)
     embedding = MEMBER_EMBEDDING.of(member.family, member.index)
