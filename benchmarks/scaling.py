@@ -1,7 +1,9 @@
 """Time and memory of GraphEnsemble for many samples, as ratios against other ways in one run.
 
-    python benchmarks/scaling.py million              three views of 64 features float32, 512 anchors, 10 neighbours
-    python benchmarks/scaling.py growth 10000 100000 1000000
+    python benchmarks/scaling.py million --peers      three views of 64 features float32; beside k-means and others
+    python benchmarks/scaling.py growth 10000 100000 1000000 10000000 --features 16
+    python benchmarks/scaling.py mapped               ten million samples from files that are mapped into memory
+    python benchmarks/scaling.py threads              one thread beside two, from 250 to 10,000 samples
     MANYVIEW_DATA=folder python benchmarks/scaling.py mnist         MNIST63k in three views, beside k-means
     MANYVIEW_DATA=folder python benchmarks/scaling.py switch        what learning on a sample costs and saves
     python benchmarks/scaling.py methods 5000 20000 80000           beside SFMC, LMVSC, k-means and mvlearn if installed
@@ -9,7 +11,8 @@
     python benchmarks/scaling.py travel 100000 400000               bytes per round when all samples are learned on
 
 Rows are in random order. Every measurement is made in a process of its own, after its kernels have been compiled or
-loaded; memory is the peak of that process, with the data.
+loaded; memory is the peak of that process, with the data. Times are the best of ``--repeat`` rounds, in which all that
+is compared runs in turn. faiss, pynndescent and mvlearn are measured where they are installed.
 """
 
 from __future__ import annotations
@@ -17,10 +20,13 @@ from __future__ import annotations
 import argparse
 import resource
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +39,7 @@ from manyview.datasets import load_mnist_views, make_multiview
 from manyview.metrics import accuracy, normalized_mutual_info
 
 ANCHORS, NEIGHBORS, CLUSTERS, FEATURES = 512, 10, 10, 64
+PAST = 300_000  # samples from which on the pass over all of them takes most of the time
 FEW = 100_000  # enough for blocks on every worker before the clock starts
 MOST_FOR_LMVSC = 20_000  # with 512 anchors it takes minutes beyond
 SAME = {"n_anchors": ANCHORS, "n_neighbors": NEIGHBORS}
@@ -44,14 +51,14 @@ Run = Callable[[list[np.ndarray]], Any]
 # Data -------------------------------------------------------------------------------------------------------------
 
 
-def separated(n: int) -> Data:
+def separated(n: int, n_features: int = FEATURES) -> Data:
     """Ten clear clusters in three views of 64 features, float32."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, CLUSTERS, n)
     views = []
     for _ in range(3):
-        centres = rng.standard_normal((CLUSTERS, FEATURES), dtype=np.float32)
-        view = rng.standard_normal((n, FEATURES), dtype=np.float32)
+        centres = rng.standard_normal((CLUSTERS, n_features), dtype=np.float32)
+        view = rng.standard_normal((n, n_features), dtype=np.float32)
         view *= np.float32(0.3)
         for start in range(0, n, 65536):
             view[start : start + 65536] += centres[labels[start : start + 65536]]
@@ -107,6 +114,27 @@ def mini_batch(views: list[np.ndarray], scale: bool = False) -> np.ndarray:
     return MiniBatchKMeans(CLUSTERS, n_init=10, random_state=0).fit(table).labels_
 
 
+def faiss_kmeans(views: list[np.ndarray]) -> np.ndarray:
+    import faiss
+
+    table = np.hstack(views)
+    index = faiss.Kmeans(table.shape[1], CLUSTERS, niter=25, nredo=1, seed=0)
+    index.train(table)
+    return index.index.search(table, 1)[1].ravel()
+
+
+def neighbour_spectral(views: list[np.ndarray]) -> np.ndarray:
+    """Spectral clustering of approximate nearest neighbours: what scales among the graphs of all samples."""
+    from pynndescent import PyNNDescentTransformer
+    from sklearn.manifold import spectral_embedding
+
+    table = np.hstack(views)
+    graph = PyNNDescentTransformer(NEIGHBORS, random_state=0).fit_transform(table)
+    graph.data[:] = 1
+    embedding = spectral_embedding((graph + graph.T) / 2, n_components=CLUSTERS, random_state=0, drop_first=False)
+    return KMeans(CLUSTERS, n_init=10, random_state=0).fit(embedding).labels_
+
+
 def sfmc(views: list[np.ndarray], **parameters: Any) -> np.ndarray:
     return SFMC(CLUSTERS, random_state=0, **parameters).fit(views).labels_
 
@@ -157,32 +185,105 @@ def show(what: str, found: dict[str, Any], base: float | None = None) -> None:
 # Commands ---------------------------------------------------------------------------------------------------------
 
 
+def best(runs: dict[str, tuple[Run, dict[str, Any]]], data: Callable[[int], Data], n: int, repeat: int) -> None:
+    """Measure all in turn, several times, and print the best of each as multiples of the first."""
+    found: dict[str, dict[str, Any]] = {}
+    for _ in range(repeat):
+        for what, (run, parameters) in list(runs.items()):
+            try:
+                result = alone(measured, run, parameters, data, n)
+            except (ImportError, MemoryError) as error:
+                print(f"{what:52s} {error}", flush=True)
+                del runs[what]
+                continue
+            found[what] = min(found.get(what, result), result, key=lambda result: result["seconds"])
+    first = next(iter(found.values()))
+    for what, result in found.items():
+        show(what, result, first["seconds"])
+        if runs[what][0] is ours:
+            print(f"{'':52s} peak memory is {result['peak'] / result['input']:.2f} times the input")
+
+
 def million(options: argparse.Namespace) -> None:
     """GraphEnsemble on a million samples beside the nearest anchors alone."""
-    n = options.samples
-    base = alone(measured, floor, {}, separated, n)
-    print(f"{n:,} samples, input {base['input']:.2f} GB; times as multiples of the nearest anchors alone")
-    show("scikit-learn, 10 nearest of 512 anchors, brute force", base, base["seconds"])
-    found = alone(measured, ours, SAME, separated, n)
-    show("GraphEnsemble, 512 anchors, 10 neighbours", found, base["seconds"])
-    print(f"peak memory is {found['peak'] / found['input']:.2f} times the input")
+    runs: dict[str, tuple[Run, dict[str, Any]]] = {
+        "scikit-learn, 10 nearest of 512 anchors, brute force": (floor, {}),
+        "GraphEnsemble, 512 anchors, 10 neighbours": (ours, SAME),
+        "GraphEnsemble, as it comes": (ours, {}),
+    }
     if options.peers:
-        show("GraphEnsemble, as it comes", alone(measured, ours, {}, separated, n), base["seconds"])
-        show("KMeans, n_init=1", alone(measured, kmeans, {"n_init": 1}, separated, n), base["seconds"])
-        show("MiniBatchKMeans, n_init=10", alone(measured, mini_batch, {}, separated, n), base["seconds"])
+        runs |= {
+            "KMeans, n_init=1": (kmeans, {"n_init": 1}),
+            "MiniBatchKMeans, n_init=10": (mini_batch, {}),
+            "faiss k-means, 25 passes": (faiss_kmeans, {}),
+            "pynndescent and spectral clustering": (neighbour_spectral, {}),
+        }
+    print(f"{options.samples:,} samples in three views of {FEATURES} features; times as multiples of the first")
+    best(runs, separated, options.samples, options.repeat)
 
 
 def growth(options: argparse.Namespace) -> None:
     """How time and memory grow with the number of samples."""
     sizes, times, peaks = options.sizes or [10_000, 31_600, 100_000, 316_000, 1_000_000], [], []
+    data = partial(separated, n_features=options.features)
     for n in sizes:
-        found = alone(measured, ours, SAME, separated, n)
-        show(f"{n:,} samples", found)
+        found = min((alone(measured, ours, SAME, data, n) for _ in range(options.repeat)), key=lambda f: f["seconds"])
+        show(f"{n:,} samples in three views of {options.features} features", found)
         times.append(found["seconds"])
         peaks.append(found["peak"])
+    many = np.array(sizes) >= PAST
     for what, values in (("time", times), ("peak memory", peaks)):
-        exponent = np.polyfit(np.log(sizes), np.log(values), 1)[0]
-        print(f"{what} grows with n to the power of {exponent:.2f}")
+        for which, chosen in (("", many | True), (f", from {PAST:,} on", many)):
+            if chosen.sum() > 1:
+                exponent = np.polyfit(np.log(np.array(sizes)[chosen]), np.log(np.array(values)[chosen]), 1)[0]
+                print(f"{what} grows with n to the power of {exponent:.2f}{which}")
+
+
+def mapped(options: argparse.Namespace) -> None:
+    """Fit views in files that are mapped into memory and never loaded as a whole."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth = alone(files, folder, options.samples, options.features)
+        for what, parameters in (("512 anchors, 10 neighbours", SAME), ("as it comes", {})):
+            found = alone(from_mapped, folder, parameters)
+            found["acc"] = accuracy(truth, found.pop("labels"))
+            print(
+                f"GraphEnsemble, {what}: {options.samples:,} samples in three views of {options.features} features, "
+                f"{found['input']:.2f} GB in files: {found['seconds']:.1f} s, {found['own']:.2f} GB of memory beside "
+                f"the mapped files, ACC {found['acc']:.3f}",
+                flush=True,
+            )
+
+
+def from_mapped(folder: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Fit mapped files; the peak of memory is what the process holds of its own, without pages of the files."""
+    views = [np.load(f"{folder}/view{v}.npy", mmap_mode="r") for v in range(3)]
+    ours([view[:2000] for view in views], **{**parameters, "learn_on": 600})
+    done, peaks = threading.Event(), [0.0]
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            lines = Path("/proc/self/status").read_text().splitlines()
+            own = next(line for line in lines if line.startswith("RssAnon:"))
+            peaks[0] = max(peaks[0], int(own.split()[1]) / 1e6)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    labels = ours(views, **parameters)
+    seconds = time.perf_counter() - start
+    done.set()
+    watcher.join()
+    return {"seconds": seconds, "own": peaks[0], "input": sum(view.nbytes for view in views) / 1e9, "labels": labels}
+
+
+def threads(options: argparse.Namespace) -> None:
+    """One thread beside two, where a fit is short."""
+    for n in options.sizes or [250, 500, 1_000, 2_000, 5_000, 10_000]:
+        runs: dict[str, tuple[Run, dict[str, Any]]] = {
+            f"{n:,} samples, one thread": (ours, {"n_jobs": 1}),
+            f"{n:,} samples, two threads": (ours, {"n_jobs": 2}),
+        }
+        best(runs, blobs, n, options.repeat)
 
 
 def show_mnist(options: argparse.Namespace) -> None:
@@ -233,9 +334,9 @@ def methods(options: argparse.Namespace) -> None:
                     print(f"{what:52s} {error}", flush=True)
 
 
-def files(folder: str, n: int) -> np.ndarray:
+def files(folder: str, n: int, n_features: int = FEATURES) -> np.ndarray:
     """Put the separated data into one file per view; their labels."""
-    views, labels = separated(n)
+    views, labels = separated(n, n_features)
     for v, view in enumerate(views):
         np.save(f"{folder}/view{v}.npy", view)
     return labels
@@ -279,13 +380,13 @@ def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[s
     import dask
     from distributed import Client, LocalCluster
 
-    from manyview.cluster import _blocks
     from manyview.engines import DaskRows
     from manyview.engines.dask import transferred_bytes
+    from manyview.ensemble import fit
 
     # A worker with nothing to do would otherwise take over a block from another now and then, with all its rows.
     dask.config.set({"distributed.scheduler.work-stealing": stealing})
-    learn, marks = _blocks.learn, []
+    learn, marks = fit.learn, []
 
     def mark(rows: DaskRows) -> None:
         traffic = rows.traffic
@@ -298,7 +399,7 @@ def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[s
         mark(rows)
         return found
 
-    _blocks.learn = watched
+    fit.learn = watched
     sources = {f"view{v}": f"{folder}/view{v}.npy" for v in range(3)}
     limits = {"memory_limit": "4GB", "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with LocalCluster(n_workers=2, threads_per_worker=1, **limits) as cluster, Client(cluster) as client:
@@ -343,12 +444,20 @@ def main() -> None:
     for name, function in (("million", million), ("dask", show_dask), ("mnist", show_mnist)):
         command = commands.add_parser(name, help=function.__doc__)
         command.add_argument("--samples", type=int, default=63_000 if name == "mnist" else 1_000_000)
-        command.add_argument("--peers", action="store_true", help="also k-means, and the default parameters")
+        command.add_argument("--peers", action="store_true", help="also k-means and approximate neighbours")
+        command.add_argument("--repeat", type=int, default=3, help="rounds, of which the best counts")
         command.set_defaults(function=function)
-    for name, function in (("growth", growth), ("methods", methods), ("travel", travel), ("switch", switch)):
+    sized = {"growth": growth, "methods": methods, "travel": travel, "switch": switch, "threads": threads}
+    for name, function in sized.items():
         command = commands.add_parser(name, help=function.__doc__)
         command.add_argument("sizes", nargs="*", type=int, help="numbers of samples")
+        command.add_argument("--repeat", type=int, default=3, help="rounds, of which the best counts")
+        command.add_argument("--features", type=int, default=FEATURES, help="of each view")
         command.set_defaults(function=function)
+    command = commands.add_parser("mapped", help=mapped.__doc__)
+    command.add_argument("--samples", type=int, default=10_000_000)
+    command.add_argument("--features", type=int, default=16)
+    command.set_defaults(function=mapped)
     options = parser.parse_args()
     options.function(options)
 
