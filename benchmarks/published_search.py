@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview import check_views
-from manyview.cluster._anchors import choose_anchors
+from manyview.cluster._anchors import choose_anchors, count_anchors
 from manyview.datasets import fetch_dataset
 from manyview.graphs import SCALERS, bipartite_graph, read_clusters, structured_graph
 from manyview.metrics import clustering_scores
@@ -77,7 +77,8 @@ def try_one(
     scaled: list, labels: np.ndarray, n_clusters: int, parameters: dict[str, float], n_threads: int | None
 ) -> list[dict[str, float]]:
     """Scores after each of PASSES, one row each."""
-    anchors = choose_anchors(scaled, "vda", float(parameters["n_anchors"]), n_clusters, None)
+    n_anchors = count_anchors("vda", parameters["n_anchors"], len(labels), n_clusters)
+    anchors = choose_anchors(scaled, "vda", n_anchors, None)
     graphs = np.stack([bipartite_graph(view, view[anchors], 10).toarray() for view in scaled])
     settings = published.Settings(n_clusters=n_clusters, **{k: v for k, v in parameters.items() if k != "n_anchors"})
     rows: list[dict[str, float]] = []
