@@ -70,6 +70,10 @@ class OrientationWarning(UserWarning):
     """A file had features in rows and was transposed automatically; the message names it."""
 
 
+class ClassColumnWarning(UserWarning):
+    """A column that is named like known classes, with few whole numbers, counts as a feature; the message names it."""
+
+
 class ReducedNeighborsWarning(UserWarning):
     """There are too few anchors or other samples for ``n_neighbors``; a smaller number was used."""
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from manyview._utils.text import duration, printable
 from manyview.audit.result import QUESTIONS, short_answer
+from manyview.cli._errors import in_options
 from manyview.cli._output import Json, new_table, reasons, words
 from manyview.metrics import SCORE_TITLES
 from manyview.report._page import memory
@@ -327,7 +328,7 @@ def reading_lines(data: Json) -> list[Text]:
         without_metadata=data["without_metadata"],
         notes=tuple(data["notes"]),
     )
-    return [words(text) for text in found.sentences]
+    return [words(in_options(text)) for text in found.sentences]
 
 
 def candidate_pieces(suggestion: Json | None) -> list[RenderableType]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from manyview._utils.formats import VIEW_FILES, in_words, name_without_extension
-from manyview.exceptions import OrientationWarning
+from manyview.exceptions import ClassColumnWarning, OrientationWarning
 
 if TYPE_CHECKING:
     from manyview.views import Views
@@ -397,7 +397,8 @@ class Source:
             return open_views(dict(zip(self._folder_names, self.files, strict=True)), **self._opening)
         sizes = self.sizes
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OrientationWarning)  # the commands print views.reading
+            for printed in (OrientationWarning, ClassColumnWarning):  # the commands print views.reading
+                warnings.simplefilter("ignore", printed)
             views = read_views(self.path, **self.options, **more)
         return views if sizes is None else cut_table(views, sizes)
 

@@ -52,7 +52,7 @@ def _print(source: Source, found: Inspection, following: str) -> None:
     console = result_console()
     console.print(Text(f"{', '.join(printable(file) for file in source.files)}: {found.overview}"))
     for sentence in found.sentences:
-        console.print(words(sentence))
+        console.print(words(in_options(sentence)))
     console.print()
     console.print(_view_table(found))
     console.print()

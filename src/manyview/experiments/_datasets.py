@@ -20,7 +20,7 @@ from manyview.datasets import (
     make_multiview,
 )
 from manyview.datasets.digits import HOW_TO_GET_MNIST, MNIST_FILE
-from manyview.exceptions import DatasetError, OrientationWarning
+from manyview.exceptions import ClassColumnWarning, DatasetError, OrientationWarning
 from manyview.experiments._model import DatasetFacts
 from manyview.io import read_views
 from manyview.metrics.table import in_blocks, known_codes
@@ -71,7 +71,8 @@ def _load_all(source: Mapping[str, Any], folder: str) -> Views:
         return LOADERS[source["load"]]()
     if "read" in source:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OrientationWarning)  # the command line has warned already
+            for known in (OrientationWarning, ClassColumnWarning):  # the command line has warned already
+                warnings.simplefilter("ignore", known)
             options = dict(source.get("options", {}))
             if "labels" in options:
                 options["labels"] = _below(folder, options["labels"])

@@ -17,7 +17,7 @@ from manyview._utils.formats import (
     split_sheet,
 )
 from manyview._utils.machine import physical_memory
-from manyview.exceptions import FileFormatError, OrientationWarning, warn_user
+from manyview.exceptions import ClassColumnWarning, FileFormatError, OrientationWarning, warn_user
 from manyview.io._annotations import (
     LabelSource,
     LabelsPath,
@@ -32,7 +32,7 @@ from manyview.io._ids import key_numbers, loosened
 from manyview.io._impute import IMPUTE, described, fill_cells
 from manyview.io._join import agreed_labels, joined, loosen, matched_by
 from manyview.io._orientation import orient
-from manyview.io._selection import constant_columns, distinct, select_columns
+from manyview.io._selection import class_columns, constant_columns, distinct, select_columns
 from manyview.io._sheets import sheet_names
 from manyview.io._table_columns import read_table_labels, settle
 from manyview.io._table_files import Table, load_table
@@ -302,11 +302,14 @@ def _checked_encoding(encoding: str | None) -> str | None:
 
 
 def _with_distinct_names(part: Part) -> Part:
-    """Make the names of features distinct, and note which do not distinguish samples."""
+    """Make the names of features distinct, and note which do not distinguish samples, and which do so too well."""
     if part.feature_names is None:
         return part
     names, note = distinct(part.source, part.feature_names)
-    notes = (note, constant_columns(part.source, names, part.arrays[0]))
+    suspicious = class_columns(part.source, names, part.arrays[0])
+    if suspicious:
+        warn_user(f"{suspicious}.", ClassColumnWarning)
+    notes = (note, constant_columns(part.source, names, part.arrays[0]), suspicious)
     return replace(part, feature_names=names, notes=(*part.notes, *filter(None, notes)))
 
 

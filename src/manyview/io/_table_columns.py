@@ -53,7 +53,9 @@ def settle(parts: Sequence[Part], options: Options, labels: Table | None = None)
 def _settled(part: Part, id_at: int | None, options: Options) -> Part:
     table = part.table if id_at is None else _with_texts(part.table, id_at, options)
     label_at = _find_labels(table, options.label_column, id_at)
-    skipped = (id_at, label_at, row_numbers(table))
+    numbers_at = row_numbers(table)
+    skipped = (id_at, label_at, numbers_at)
+    told = f"{table.path.name}: left out the first column, which has no name and counts the rows"
     features = [
         column for column, name in enumerate(table.names) if column not in skipped and name not in options.left_out
     ]
@@ -72,6 +74,7 @@ def _settled(part: Part, id_at: int | None, options: Options) -> Part:
         id_name=None if id_at is None else table.names[id_at],
         feature_names=tuple(table.names[column] for column in features),
         table=None,
+        notes=part.notes if numbers_at in (None, id_at) else (*part.notes, told),
     )
 
 
