@@ -203,6 +203,24 @@ def test_ids_that_are_spelt_otherwise_are_offered_and_matched_only_if_told(barco
     assert found.reading.matched_by == "ids in the first line, loosely"
 
 
+def test_ids_in_small_letters_are_offered_and_matched_only_if_told(put):
+    a = put("a.csv", ["TCGA-1A", "TCGA-2B", "TCGA-3C"], ["x", "y"], np.arange(6.0).reshape(3, 2))
+    b = put("b.csv", ["tcga.3c", "tcga.1a", "tcga.2b"], ["u", "v"], np.arange(6.0).reshape(3, 2))
+    with pytest.raises(FileFormatError, match=r"3 of these ids match if .* 'TCGA-1A' and 'tcga\.1a'"):
+        read_views([a, b])
+    found = read_views([a, b], match_ids="loose")
+    assert found.sample_ids.tolist() == ["TCGA-1A", "TCGA-2B", "TCGA-3C"]
+    np.testing.assert_array_equal(found["b"], [[2, 3], [4, 5], [0, 1]])
+
+
+def test_files_without_a_common_id_are_not_told_to_join(put):
+    a = put("a.csv", ["s1", "s2", "s3"], ["x", "y"], np.arange(6.0).reshape(3, 2))
+    b = put("b.csv", ["t1", "t2", "t3"], ["u", "v"], np.arange(6.0).reshape(3, 2))
+    with pytest.raises(FileFormatError, match="No id is in both files: does id_column= name the column") as raised:
+        read_views([a, b])
+    assert "join=" not in str(raised.value)
+
+
 def test_ids_that_only_loosely_differ_within_a_file(put):
     a = put("a.csv", ["s-1", "s_1", "t"], ["x", "y"], np.arange(6.0).reshape(3, 2))
     b = put("b.csv", ["s.1", "s", "t"], ["u", "v"], np.arange(6.0).reshape(3, 2))

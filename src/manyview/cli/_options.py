@@ -231,7 +231,7 @@ class Source:
     no_transpose: Annotated[bool, _reading("--no-transpose", help="Samples are in rows in all files.")] = False
     match_ids: Annotated[
         MatchIds,
-        _reading(help="Whether ids that differ only in '.', '_' and '-' or a '-1' at the end are the same (loose)."),
+        _reading(help="Whether ids that differ only in '.', '_' and '-', case or a final '-1' are the same (loose)."),
     ] = MatchIds.EXACT
     drop: Annotated[
         list[str] | None,

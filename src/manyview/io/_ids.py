@@ -94,14 +94,14 @@ def key_numbers(texts: Iterable[str]) -> np.ndarray:
 
 
 def loosened(text: str) -> str:
-    """Normalise an id for loose matching: ``.``, ``_`` and ``-`` are equal, and a final ``-1`` is removed.
+    """Normalise an id for loose matching: ``.``, ``_`` and ``-`` are equal, so is case; a final ``-1`` is removed.
 
     Examples
     --------
     >>> loosened("AAAC.1"), loosened("AAAC-1"), loosened("TCGA.02.0001"), loosened("mouse_11")
-    ('AAAC', 'AAAC', 'TCGA-02-0001', 'mouse-11')
+    ('aaac', 'aaac', 'tcga-02-0001', 'mouse-11')
     """
-    return re.sub(r"-1$", "", re.sub(r"[._\s-]+", "-", text))
+    return re.sub(r"-1$", "", re.sub(r"[._\s-]+", "-", text)).casefold()
 
 
 def share_in_common(one: np.ndarray, other: np.ndarray) -> float:

@@ -151,6 +151,8 @@ def _check_same_ids(first: Part, expected: dict[str, int], part: Part, found: di
             " Pass join='inner' to keep the samples that are in all files, or join='outer' to keep all, some without "
             "all views."
         )
+        if len(missing) == len(expected):
+            keep = " No id is in both files: does id_column= name the column of the ids in each of them?"
         raise FileFormatError(f"{part.source}: {'; '.join(differences)}.{offer_loose(expected, found) or keep}")
 
 
@@ -173,8 +175,9 @@ def loosen(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
             key = loosened(id_)
             if key in own:
                 raise FileFormatError(
-                    f"{part.source}: the ids {own[key]!r} and {id_!r} are the same if '.', '_' and '-' are, and a '-1' "
-                    "at the end is left out. Leave out match_ids='loose', and make the ids of all files alike."
+                    f"{part.source}: the ids {own[key]!r} and {id_!r} are the same if '.', '_' and '-' are, if small "
+                    "and capital letters are, and if a '-1' at the end is left out. Leave out match_ids='loose', and "
+                    "make the ids of all files alike."
                 )
             own[key] = id_
         loose.append(replace(part, ids=np.array(list(own))))
@@ -189,8 +192,9 @@ def offer_loose(one: Iterable[str], other: Iterable[str]) -> str:
     if not pairs:
         return ""
     return (
-        f" {len(pairs)} of these ids match if '.', '_' and '-' are taken for the same and a '-1' at the end is left "
-        f"out, such as {pairs[0][0]!r} and {pairs[0][1]!r}: pass match_ids='loose' if these are the same samples."
+        f" {len(pairs)} of these ids match if '.', '_' and '-' are taken for the same, small and capital letters, too, "
+        f"and a '-1' at the end is left out, such as {pairs[0][0]!r} and {pairs[0][1]!r}: pass match_ids='loose' if "
+        "these are the same samples."
     )
 
 

@@ -124,8 +124,8 @@ def read_views(
         each has. If no file has ids, rows are matched by position, and there must be equally many;
         ``views.reading.matched_by`` says which of the two was done.
     match_ids : {"exact", "loose"}
-        Whether ids that differ only in ``.``, ``_`` and ``-`` or a ``-1`` at the end, such as the barcodes ``AAAC.1``
-        and ``AAAC-1``, are the same. They are never matched without it.
+        Whether ids that differ only in ``.``, ``_`` and ``-``, in case or in a ``-1`` at the end, such as the barcodes
+        ``AAAC.1`` and ``aaac-1``, are the same. They are never matched without it.
     transpose : bool, or name(s) of files or views, optional
         Whether features are in rows, as in tables of GEO, TCGA and 10x: True for all files, or those that are. By
         default, this is recognised by names where these leave no doubt, with an ``OrientationWarning``: names of
