@@ -74,6 +74,10 @@ class ClassColumnWarning(UserWarning):
     """A column that is named like known classes, with few whole numbers, counts as a feature; the message names it."""
 
 
+class UnlikeFitWarning(UserWarning):
+    """New samples are far from all fitted ones, as in other units; the message names the view."""
+
+
 class ReducedNeighborsWarning(UserWarning):
     """There are too few anchors or other samples for ``n_neighbors``; a smaller number was used."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from manyview import GraphEnsemble, Views
 from manyview.datasets import drop_views, make_multiview
 from manyview.ensemble import samples
 from manyview.ensemble.graph import labels_of_clusters
-from manyview.exceptions import ViewsError
+from manyview.exceptions import UnlikeFitWarning, ViewsError
 from manyview.metrics import accuracy, match_labels
 
 
@@ -422,6 +423,7 @@ def test_clusters_get_the_label_of_most_samples_or_one_that_is_left():
     assert labels_of_clusters(clusters, labels, 4).tolist() == [1, 2, 0, 3]
 
 
+@pytest.mark.filterwarnings("ignore::manyview.exceptions.UnlikeFitWarning")
 @pytest.mark.parametrize("far", [1e10, 1e25, 1e100])
 def test_samples_that_are_far_from_everything_are_placed(far):
     views = make_multiview(120, 3, n_features=2, random_state=0)  # of more features the directions would be taken
@@ -429,3 +431,50 @@ def test_samples_that_are_far_from_everything_are_placed(far):
     assert set(labels) <= {0, 1, 2}
     assert np.isfinite(places).all()
     assert np.isfinite(sure).all()
+
+
+def shifted(views, name, change):
+    arrays = [change(array) if known == name else array for known, array in zip(views.names, views.arrays, strict=True)]
+    return Views(tuple(arrays), views.names)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: 1000 * values,  # another unit
+        lambda values: np.exp(3 * np.abs(values)),  # without the logarithm that the fit had
+        lambda values: values + 50,
+    ],
+)
+def test_new_samples_on_another_scale_are_reported(change):
+    views = make_multiview(200, n_clusters=3, n_views=2, random_state=0)
+    model = fit(views[:120])
+    new = shifted(views[120:], "view1", change)
+    with pytest.warns(UnlikeFitWarning, match=r"views\['view1'\]: \d+ of the 80 new samples .* same units"):
+        model.predict(new)
+    with pytest.warns(UnlikeFitWarning, match="view1"):
+        model.predict({"view1": new["view1"][:1]})
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.6])
+@pytest.mark.parametrize("n_features", [2, 300])
+def test_new_samples_of_the_same_kind_are_not(noise, n_features):
+    views = make_multiview(300, n_clusters=3, n_features=n_features, noise=noise, random_state=0)
+    views = drop_views(views, 0.2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnlikeFitWarning)
+        model = fit(views[:60])
+        model.predict(views[60:])
+        for v, name in enumerate(views.names):
+            known = views.present[:, v]
+            model.predict({name: views[name][known][-1:]})
+
+
+def test_counts_of_other_totals_are_of_the_same_kind():
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.ones(30), 3)[rng.integers(3, size=200)]
+    views = Views(tuple(sp.csr_array(rng.poisson(200 * shares).astype(float)) for _ in range(2)))
+    model = fit(views[:120], scaling="counts")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnlikeFitWarning)
+        model.predict(shifted(views[120:], "view1", lambda values: 10 * values))

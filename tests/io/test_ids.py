@@ -8,7 +8,7 @@ import pytest
 
 from manyview.exceptions import FileFormatError
 from manyview.io import _ids, read_views
-from manyview.io._table_files import is_id_name
+from manyview.views.suspects import is_id_name
 
 N = 12
 NAMES = [

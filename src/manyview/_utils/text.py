@@ -120,3 +120,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Real):
         return float(value) if math.isfinite(value) else None
     return repr(value)
+
+
+def plain_key(key: str) -> str:
+    """Normalise a name for comparison with lists of usual names: ``True_Label`` -> ``truelabel``."""
+    return "".join(c for c in key.lower() if c.isalnum())

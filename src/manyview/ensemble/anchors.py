@@ -478,7 +478,7 @@ def view_units(views: Views, order: CanonicalOrder) -> Iterator[tuple[float, np.
 
 def lists_of(views: Views, known: AnchoredViews) -> dict[str, np.ndarray]:
     """Return the neighbour lists of samples, found by the calling thread."""
-    given = [_given(known, views, source) for source in range(len(known.scalings))]
+    given = [given_view(known, views, source) for source in range(len(known.scalings))]
     scaled: dict[tuple[int, int], Array] = {}
     columns = {}
     for number, space in zip(known.numbers, known.spaces, strict=True):
@@ -494,7 +494,7 @@ def lists_of(views: Views, known: AnchoredViews) -> dict[str, np.ndarray]:
     return columns
 
 
-def _given(known: AnchoredViews, views: Views, source: int) -> tuple[Array, np.ndarray]:
+def given_view(known: AnchoredViews, views: Views, source: int) -> tuple[Array, np.ndarray]:
     """Return one of the different views, for each sample from its first present copy, and which samples have it."""
     parts = []
     present = np.zeros(views.n_samples, dtype=bool)

@@ -16,21 +16,24 @@ import scipy.sparse as sp
 
 from manyview._utils.imports import require
 from manyview.engines import BLOCK_ROWS, Block
-from manyview.ensemble.anchors import GRAPH_NEIGHBORS, AnchoredViews, has_view, lists_of
+from manyview.ensemble.anchors import GRAPH_NEIGHBORS, AnchoredViews, given_view, has_view, lists_of, side_by_side
 from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, TOO_SHORT, VIEWS
 from manyview.ensemble.consensus import Consensus, vote_product, votes_for
 from manyview.ensemble.dask import as_dask, raw_block
 from manyview.ensemble.kmeans import nearest_centre, unit_rows
 from manyview.ensemble.members import Lists, Member, member_labels
 from manyview.ensemble.samples import checked, is_distributed, local_rows, precision
-from manyview.exceptions import ViewsError
+from manyview.exceptions import UnlikeFitWarning, ViewsError, warn_user
+from manyview.graphs.neighbours import squared_distances
 from manyview.views import Views
-from manyview.views.checks import check_new_views
+from manyview.views.checks import check_block, check_new_views
 from manyview.views.container import chunks_of, is_frame, is_table
 from manyview.views.new_samples import match_fitted, order_columns
 
 # Lists of new samples are too short at less than one of ten thousand.
 _DEVIATIONS = 4.0
+# New samples and anchors of which the distances are compared; how many times as far is far, squared.
+_LOOKED_AT, _COMPARED_WITH, _FAR = 100, 300, 4.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ def predict(model: Model, views: Views, what: str, engine: str, n_jobs: int | No
     """Return one of the columns labels, embedding and confidence of new samples, lazily where their views are lazy."""
     if is_distributed(views, engine):
         return _predict_lazily(model, views, what)
-    return np.concatenate(local_rows(views, n_jobs).map(_predict_block, model, what))
+    found = np.concatenate(local_rows(views, n_jobs).map(_predict_block, model, what))
+    warn_of_other_scale(model.views, views)
+    return found
 
 
 def predict_both(model: Model, views: Views, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +99,38 @@ def predict_both(model: Model, views: Views, n_jobs: int | None) -> tuple[np.nda
     names = (LABELS.name, CONFIDENCE.name)
     blocks = local_rows(views, n_jobs).map(_assigned_block, model, names)
     labels, confidence = (np.concatenate([block[name] for block in blocks]) for name in names)
+    warn_of_other_scale(model.views, views)
     return labels, confidence
+
+
+def warn_of_other_scale(known: AnchoredViews, views: Views) -> None:
+    """Warn if new samples are mostly far from all anchors, as they are in other units or without a transformation.
+
+    Far is twice as far as any anchor is from the nearest other. Some of each are compared: this takes no time, and a
+    wrong unit shows in nearly all samples. ``views`` have been checked.
+    """
+    rows = np.unique(np.linspace(0, views.n_samples - 1, min(views.n_samples, _LOOKED_AT)).astype(int))
+    some = check_block(views.take(rows), 0)
+    for source in range(len(known.scalings)):
+        values, present = given_view(known, some, source)
+        space = next((space for space in known.spaces if source in space.views), None)
+        if space is None or not present.any():
+            continue
+        at = space.views.index(source)
+        columns = slice(space.starts[at], [*space.starts, space.values.shape[1]][at + 1])
+        anchors = space.values[:_COMPARED_WITH, columns]
+        new = side_by_side([space.scalings[at].apply(values[present])], [space.factors[at]])
+        apart = squared_distances(anchors, anchors)
+        np.fill_diagonal(apart, np.inf)
+        is_far = squared_distances(new, anchors).min(axis=1) > _FAR * apart.min(axis=1).max()
+        if is_far.mean() > 0.5:
+            name = known.names[known.source.index(source)]
+            warn_user(
+                f"views[{name!r}]: {is_far.sum()} of the {len(is_far)} new samples that were looked at are more than "
+                "twice as far from all samples of the fit as any of these is from its nearest other. Are they in the "
+                "same units, and transformed in the same way? They get the nearest cluster.",
+                UnlikeFitWarning,
+            )
 
 
 def open_new_views(

@@ -17,12 +17,14 @@ import numpy as np
 import pandas
 
 from manyview._utils.imports import require
+from manyview._utils.text import plain_key
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, plain_key, reading, text_array
+from manyview.io._common import Options, Part, reading, text_array
 from manyview.io._hdf5 import Hdf5File
-from manyview.io._ids import LABEL_COLUMNS, all_differ
+from manyview.io._ids import all_differ
 from manyview.io._table_files import listed
 from manyview.io._variables import is_whole
+from manyview.views.suspects import LABEL_COLUMNS
 
 _PLACES = ("layers", "obsm")
 """Where matrices are besides ``X``."""

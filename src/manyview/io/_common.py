@@ -202,11 +202,6 @@ def is_matrix(value: Any) -> bool:
     return is_array and len(value.shape) == 2 and value.dtype.kind in "biufc" and min(value.shape) > 0
 
 
-def plain_key(key: str) -> str:
-    """Normalise a name for comparison with lists of usual names: ``True_Label`` -> ``truelabel``."""
-    return "".join(c for c in key.lower() if c.isalnum())
-
-
 def describe(variables: Variables, limit: int = 12) -> str:
     """Describe the variables of a file for errors: ``X cell (1, 2) of (5, 3) and (5, 4), y (5, 1)``."""
     if not variables:

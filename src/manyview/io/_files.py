@@ -16,10 +16,11 @@ from manyview._utils.formats import (
     split_sheet,
     uncompressed,
 )
+from manyview._utils.text import plain_key
 from manyview.exceptions import FileFormatError
 from manyview.io._annotated import read_10x_h5, read_h5ad, read_h5mu
 from manyview.io._annotations import LabelSource, read_text_labels
-from manyview.io._common import Options, Part, plain_key
+from manyview.io._common import Options, Part
 from manyview.io._matlab import read_mat
 from manyview.io._matrix_market import beside_matrix, read_mtx
 from manyview.io._numpy import read_npy, read_npy_labels, read_npz

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 import pandas
 
+from manyview._utils.text import plain_key
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, plain_key
-from manyview.io._table_files import Table, in_blocks, is_id_name, is_numeric, listed, numbers_in
-
-LABEL_COLUMNS = frozenset(["label", "labels", "truelabel", "truelabels", "class", "classes", "groundtruth"])
-"""Names of columns that hold classes. Fewer than in a .mat: a ``y`` in a table may be a coordinate."""
+from manyview.io._common import Options
+from manyview.io._table_files import Table, in_blocks, is_numeric, listed, numbers_in
+from manyview.views.suspects import LABEL_COLUMNS, is_id_name
 
 _LARGELY = 0.5  # share of the smaller set of values that the larger one contains
 _FEW_ROWS = 10  # below, two columns of counts may hold the same numbers by chance

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from manyview._utils.text import plain_key
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, plain_key, text_array
-from manyview.io._ids import LABEL_COLUMNS, id_candidates, key_numbers, loosened, share_in_common
+from manyview.io._common import Options, Part, text_array
+from manyview.io._ids import id_candidates, key_numbers, loosened, share_in_common
 from manyview.io._table_files import Table, is_numeric, numbers_in
+from manyview.views.suspects import LABEL_COLUMNS
 
 _LARGELY = 0.5  # share of the smaller set of names that the larger one contains
 _MOST = 0.8  # share of the names that match a pattern

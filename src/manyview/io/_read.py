@@ -32,12 +32,13 @@ from manyview.io._ids import key_numbers, loosened
 from manyview.io._impute import IMPUTE, described, fill_cells
 from manyview.io._join import agreed_labels, joined, loosen, matched_by
 from manyview.io._orientation import orient
-from manyview.io._selection import class_columns, constant_columns, distinct, select_columns
+from manyview.io._selection import constant_columns, distinct, select_columns
 from manyview.io._sheets import sheet_names
 from manyview.io._table_columns import read_table_labels, settle
 from manyview.io._table_files import Table, load_table
 from manyview.views import Reading, Views
 from manyview.views.container import default_names
+from manyview.views.suspects import class_column
 
 
 def read_views(
@@ -306,8 +307,13 @@ def _with_distinct_names(part: Part) -> Part:
     if part.feature_names is None:
         return part
     names, note = distinct(part.source, part.feature_names)
-    suspicious = class_columns(part.source, names, part.arrays[0])
-    if suspicious:
+    found, suspicious = class_column(names, part.arrays[0]), ""
+    if found is not None:
+        name, what = found
+        suspicious = (
+            f"{part.source}: {what}. If so, leave it out with drop={name!r}, or compare the clusters with it by "
+            f"label_column={name!r}"
+        )
         warn_user(f"{suspicious}.", ClassColumnWarning)
     notes = (note, constant_columns(part.source, names, part.arrays[0]), suspicious)
     return replace(part, feature_names=names, notes=(*part.notes, *filter(None, notes)))

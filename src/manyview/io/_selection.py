@@ -13,15 +13,10 @@ import numpy as np
 import pandas
 
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, Part, plain_key
+from manyview.io._common import Options, Part
 from manyview.io._table_files import Table, listed
 
 _MOST_CATEGORIES = 100
-# Names of columns that hold what clusters are compared with. A numeric one would be the best feature of all.
-_CLASS_NAMES = frozenset(
-    ("category", "celltype", "classid", "cluster", "clusterid", "clusters", "diagnosis", "group", "groupid", "groups")
-) | {"labelid", "outcome", "phenotype", "species", "subtype", "subtypes", "target", "targets", "trueclass"}
-_MOST_CLASSES, _LEAST_SHARE = 50, 4  # different values, and samples of each on average
 
 
 def fits(name: str, patterns: Iterable[str]) -> bool:
@@ -185,27 +180,3 @@ def constant_columns(source: str, names: Sequence[str], array: Any) -> str:
         return ""
     told = "column has" if len(constant) == 1 else "columns have"
     return f"{source}: {len(constant):,} {told} the same value for all samples: {listed(constant, 3)}"
-
-
-def class_columns(source: str, names: Sequence[str], array: Any) -> str:
-    """Return a note on features of a dense view that may be known classes, by name and values.
-
-    Examples
-    --------
-    >>> class_columns("rna.csv", ["MYC", "Subtype"], np.array([[0.3, 1], [0.1, 2], [0.2, 1], [0.5, 2]] * 2))
-    "rna.csv: 'Subtype' counts as a feature, but may hold classes: its name is usual for them, and it has 2 different \
-whole numbers. If so, leave it out with drop='Subtype', or compare the clusters with it by label_column='Subtype'"
-    """
-    if not isinstance(array, np.ndarray):
-        return ""
-    for column, name in enumerate(names):
-        if plain_key(name) in _CLASS_NAMES:
-            values = np.unique(array[:, column])
-            few = 2 <= len(values) <= min(_MOST_CLASSES, len(array) // _LEAST_SHARE)
-            if few and np.isfinite(values).all() and (values == np.rint(values)).all():
-                return (
-                    f"{source}: {name!r} counts as a feature, but may hold classes: its name is usual for them, and it "
-                    f"has {len(values)} different whole numbers. If so, leave it out with drop={name!r}, or compare "
-                    f"the clusters with it by label_column={name!r}"
-                )
-    return ""

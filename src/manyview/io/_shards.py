@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manyview._utils.imports import require
+from manyview._utils.text import plain_key
 from manyview.exceptions import FileFormatError
-from manyview.io._common import plain_key, reading
-from manyview.io._ids import LABEL_COLUMNS
+from manyview.io._common import reading
 from manyview.io._numpy import read_header
 from manyview.io._parquet import is_vector, n_values, vectors_in
-from manyview.io._table_files import is_id_name, listed
+from manyview.io._table_files import listed
+from manyview.views.suspects import LABEL_COLUMNS, is_id_name
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
 _BATCH_ROWS = 8192

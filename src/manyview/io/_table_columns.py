@@ -11,15 +11,16 @@ import numpy as np
 import pandas
 
 from manyview._utils.formats import extension_of, name_without_extension
-from manyview._utils.text import did_you_mean, shortened
+from manyview._utils.text import did_you_mean, plain_key, shortened
 from manyview.exceptions import FileFormatError
 from manyview.io._annotations import LabelSource
-from manyview.io._common import Options, Part, plain_key, text_array_of_blocks, without_gaps
-from manyview.io._ids import LABEL_COLUMNS, all_differ, choose_ids, find_label_ids, key_numbers, row_numbers
+from manyview.io._common import Options, Part, text_array_of_blocks, without_gaps
+from manyview.io._ids import all_differ, choose_ids, find_label_ids, key_numbers, row_numbers
 from manyview.io._numbers import is_missing, is_number
 from manyview.io._selection import check_some_left, fits
 from manyview.io._table_files import BLOCK, Table, in_blocks, is_numeric, listed, load_table, numbers_in
 from manyview.io._variables import is_whole
+from manyview.views.suspects import LABEL_COLUMNS
 
 
 def read_table(path: Path, options: Options) -> Part:

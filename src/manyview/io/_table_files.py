@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -15,27 +14,14 @@ import pandas
 
 from manyview._utils.formats import extension_of, uncompressed
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Options, check_size, plain_key, reading
+from manyview.io._common import Options, check_size, reading
 from manyview.io._layout import Layout, find_layout
 from manyview.io._lines import SPACES, open_bytes, rows_of
 from manyview.io._numbers import check_thousands, is_number, read_numbers
+from manyview.views.suspects import is_id_name
 
 BLOCK = 2**16
 """Lines or values processed at a time. All of them as Python strings would take many times the memory of the file."""
-
-# fmt: off
-ID_COLUMNS = frozenset({
-    "", "unnamed0", "index", "rowname", "rownames", "id", "ids", "uid", "uuid", "guid", "key", "name", "names",
-    "sample", "samples", "samplename", "barcode", "barcodes", "cell", "cells", "patient", "patients", "subject",
-    "subjects", "participant", "participants", "case", "donor", "individual", "animal", "mouse", "specimen",
-    "accession", "obsname", "obsnames", "observation", "image", "imagename", "file", "filename", "document", "doc",
-    "user", "customer", "record",
-})
-# fmt: on
-"""Columns with these names (normalised by `plain_key`) may hold ids; pandas writes an index as ``""``."""
-
-_ID_ENDS = frozenset({"id", "ids", "uid", "uuid", "barcode", "barcodes", "key", "accession", "code", "nr", "no"})
-"""Last words of names of ids, as in ``case_id`` or ``bcr_patient_barcode``."""
 
 _NUMBERS = (np.dtype(np.int64), np.dtype(np.float64))
 _SAMPLE = 200  # rows
@@ -52,19 +38,6 @@ class Table:
     """What was skipped or changed, for the user."""
     features_in_rows: bool = False
     """Whether the format says so."""
-
-
-def is_id_name(name: str) -> bool:
-    """Return whether a column is named like an id.
-
-    Examples
-    --------
-    >>> [name for name in ("mouse", "case_id", "userId", "bcr_patient_barcode", "ID1", "lipid") if is_id_name(name)]
-    ['mouse', 'case_id', 'userId', 'bcr_patient_barcode']
-    """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
-    last = re.split(r"[^a-z0-9]+", words.strip(" \t_.-"))[-1]
-    return plain_key(name) in ID_COLUMNS or (last in _ID_ENDS and last != plain_key(name))
 
 
 def load_table(path: Path, options: Options) -> Table:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from manyview._utils.text import plain_key
 from manyview.exceptions import FileFormatError
-from manyview.io._common import Cell, Options, Part, Variables, describe, is_matrix, plain_key, text_array
+from manyview.io._common import Cell, Options, Part, Variables, describe, is_matrix, text_array
 
 VIEW_KEYS = frozenset({"x", "xs", "data", "fea", "feas", "feat", "feats", "feature", "features", "view", "views", "v"})
 """Usual names of views, as normalised by `plain_key`."""

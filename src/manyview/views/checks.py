@@ -26,6 +26,7 @@ from manyview.views.container import (
     places,
 )
 from manyview.views.joins import annotated_views, modality_views
+from manyview.views.suspects import check_frames
 from manyview.views.wide import ViewSizes, split_columns, split_levels
 
 Array: TypeAlias = np.ndarray | sp.csr_array
@@ -212,6 +213,7 @@ def _as_views(views: Any) -> Views:
     if any(is_annotated(array) for array in arrays):
         return Views(**modality_views(dict(zip(names or default_names(len(arrays)), arrays, strict=True))))
     given = Views(arrays, names)
+    check_frames(given.names, given.arrays)
     return replace(given, sample_ids=_common_index(given))
 
 

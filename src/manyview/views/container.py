@@ -215,9 +215,12 @@ class Views:
         >>> Views.from_frames({"mrna": mrna, "mirna": mirna}, labels=kinds).labels
         array(['luminal', None, 'basal'], dtype=object)
         """
-        from manyview.views.joins import annotations_of, join_frames  # which build on this module
+        # These build on this module.
+        from manyview.views.joins import annotations_of, join_frames
+        from manyview.views.suspects import check_frames
 
         arrays, sample_ids, present = join_frames(frames)
+        check_frames([str(name) for name in frames], frames.values())
         classes, facts = annotations_of(sample_ids, labels, metadata)
         names, features = tuple(str(name) for name in frames), tuple(map(column_names, frames.values()))
         return cls(
