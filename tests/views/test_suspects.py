@@ -65,7 +65,8 @@ def test_arrays_and_few_rows_are_not_looked_at(frames):
 
 
 def test_frames_that_are_joined_are_looked_at_too(frames):
-    named = {name: frame.set_index(pd.Index([f"s{i}" for i in range(N)])) for name, frame in zip("pq", frames, strict=True)}
+    ids = pd.Index([f"s{i}" for i in range(N)])
+    named = {name: frame.set_index(ids) for name, frame in zip("pq", frames, strict=True)}
     named["q"]["subject"] = np.arange(N)
     with pytest.raises(ViewsError, match=r"views\['q'\]: the column 'subject' has another whole number"):
         Views.from_frames(named)

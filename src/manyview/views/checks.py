@@ -213,7 +213,8 @@ def _as_views(views: Any) -> Views:
     if any(is_annotated(array) for array in arrays):
         return Views(**modality_views(dict(zip(names or default_names(len(arrays)), arrays, strict=True))))
     given = Views(arrays, names)
-    check_frames(given.names, given.arrays)
+    if any(is_frame(array) for array in arrays):
+        check_frames(given.names, arrays)
     return replace(given, sample_ids=_common_index(given))
 
 
