@@ -1,13 +1,16 @@
 """Progress of long work: reported by estimators, audits and searches, passed on to listeners.
 
-Only the command line listens. Without a listener, reporting costs nothing.
+Long calls are within :func:`showing_progress`, which draws their steps if the caller wants that; the drawing itself is
+in :mod:`manyview._utils.progress_bar`. Without a listener, reporting costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from threading import Lock
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -71,3 +74,79 @@ def report_step(step: Step) -> None:
     """Pass a step on to all listeners."""
     for listener in tuple(_listeners):
         listener(step)
+
+
+_is_on = False
+_is_drawn = False
+_claim = Lock()
+
+
+def set_progress(on: bool = True) -> None:
+    """Show the progress of all long calls from now on, or no longer.
+
+    Fits, predictions, suggestions, audits, descriptions and reports then show a bar, in a notebook or where stderr is a
+    terminal. Elsewhere nothing is drawn. ``verbose=True`` does the same for a single estimator or call. Compiling,
+    which happens once after the installation, is a line of its own, and the clocks of the other lines stop meanwhile.
+
+    Parameters
+    ----------
+    on : bool, default=True
+        Whether to show it.
+
+    Examples
+    --------
+    >>> import manyview
+    >>> manyview.set_progress(True)
+    >>> manyview.set_progress(False)
+    """
+    global _is_on
+    _is_on = _checked("on", on)
+
+
+@contextmanager
+def showing_progress(verbose: bool) -> Iterator[None]:
+    """Draw the steps that are reported within the block, if ``verbose`` or :func:`set_progress` ask for it.
+
+    Work inside other work, such as the fits of an audit, belongs to the display of the outer one.
+    """
+    if not (_checked("verbose", verbose) or _is_on) or _is_drawn:
+        yield
+        return
+    from manyview._utils.progress_bar import display  # rich takes a tenth of a second to import
+
+    with drawn_by(display()):
+        yield
+
+
+@contextmanager
+def drawn_by(display: AbstractContextManager[Callable[[Step], None]] | None) -> Iterator[None]:
+    """Let a display draw all steps of the block, unless there is none or another one is drawing already.
+
+    Parameters
+    ----------
+    display : context manager or None
+        Gives the listener.
+    """
+    global _is_drawn
+    with _claim:
+        is_first, _is_drawn = not _is_drawn, _is_drawn or display is not None
+    if display is None or not is_first:
+        yield
+        return
+    try:
+        with display as listener, listening(listener):
+            yield
+    finally:
+        _is_drawn = False
+
+
+def say(verbose: bool, line: str) -> None:
+    """Print how far the work is, if ``verbose`` and no bar shows it."""
+    if verbose and not _is_drawn:
+        print(line, flush=True)
+
+
+def _checked(name: str, value: Any) -> bool:
+    if type(value).__name__ != "bool":  # Python's or numpy's, which is not imported for that
+        raise TypeError(f"{name}: expected True or False, got {value!r}.")
+    return bool(value)
