@@ -1,44 +1,28 @@
 """Progress of long work: reported by estimators, audits and searches, passed on to listeners.
 
-Long calls are within :func:`showing_progress`, which draws their steps if the caller wants that; the drawing itself is
-in :mod:`manyview._utils.progress_bar`. Without a listener, reporting costs nothing.
+Long calls are within :func:`showing_progress`, which lets :mod:`manyview._utils.progress_bar` draw their steps if the
+user wants that. Without a listener, reporting costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from manyview._utils.step import Step
 
-@dataclass(frozen=True)
-class Step:
-    """State of some work.
-
-    Parameters
-    ----------
-    what : str
-        The work, such as "GraphEnsemble".
-    done : int
-        Steps that are done.
-    total : int
-        Maximum number of steps.
-    unit : str
-        What the steps are: "passes", "starts", "views", "members", "samples", "fits".
-    objective : float, optional
-        Current value of the objective.
-    measure : str
-        Name of the objective.
-    """
-
-    what: str
-    done: int
-    total: int
-    unit: str
-    objective: float | None = None
-    measure: str = "objective"
+__all__ = [
+    "Step",
+    "drawn_by",
+    "has_listeners",
+    "listening",
+    "report_step",
+    "say",
+    "set_progress",
+    "showing_progress",
+]
 
 
 _listeners: list[Callable[[Step], None]] = []
@@ -112,7 +96,7 @@ def showing_progress(verbose: bool) -> Iterator[None]:
     if not (_checked("verbose", verbose) or _is_on) or _is_drawn:
         yield
         return
-    from manyview._utils.progress_bar import display  # rich takes a tenth of a second to import
+    from manyview._utils.progress_bar import display  # which imports rich
 
     with drawn_by(display()):
         yield

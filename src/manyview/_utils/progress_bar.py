@@ -20,7 +20,7 @@ from rich.table import Column
 from rich.text import Text
 
 from manyview._utils.html import block, escaped
-from manyview._utils.progress import Step
+from manyview._utils.step import Step
 from manyview._utils.text import duration, printable
 
 _SPEED_PERIOD = 3600.0  # seconds; the time left follows from the steps of this period, as some take minutes
