@@ -278,11 +278,11 @@ def test_the_notebook_is_stored_without_outputs():
 @pytest.mark.parametrize(
     ("cell", "what"),
     [
-        ("suggest", r"suggest_n_clusters 4/4 fits"),
-        ("fit", r"GraphEnsemble \d+/48 members agreement 0\.9"),
-        ("audit", r"audit_seeds 3/3 fits"),
-        ("describe", r"describe 5/5 views"),
-        ("report", r"write_report 3/3 parts"),
+        ("suggest", r"suggest_n_clusters 4 fits"),
+        ("fit", r"GraphEnsemble \d+ members agreement 0\.9"),
+        ("audit", r"audit_seeds 3 fits"),
+        ("describe", r"describe 5 views"),
+        ("report", r"write_report 3 parts"),
     ],
 )
 def test_the_notebook_leaves_one_bar_for_every_long_call(cell, what, executed):

@@ -164,8 +164,8 @@ class StepProgress(Progress):
                 elif number:
                     self.remove_task(task)
                 else:  # work may end before its last step
-                    seconds = self.clock() - self._start
-                    self.update(task, total=max(step.done, 1), completed=max(step.done, 1), seconds=seconds)
+                    end, count = max(step.done, 1), f"{step.done:,} {step.unit}"
+                    self.update(task, total=end, completed=end, count=count, seconds=self.clock() - self._start)
 
 
 def _time_left(task: Task) -> str:

@@ -175,7 +175,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        with showing_progress(self.verbose):
+        with showing_progress(getattr(self, "verbose", False)):  # a method of one's own need not have it
             return self._check_and_fit(X)
 
     def _check_and_fit(self, X: Any) -> MultiViewClusterer:

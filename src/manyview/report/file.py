@@ -22,7 +22,7 @@ class Report(os.PathLike[str]):
     """A report in a file, as :func:`write_report` returns it; a path wherever one is expected.
 
     In a notebook the page is shown in the output of the cell, where it works like the file itself. It becomes a part of
-    the notebook, in some 3 MB; end the line with a semicolon to leave it out.
+    the notebook, in 2 to 3 MB; end the line with a semicolon to leave it out.
 
     Parameters
     ----------
