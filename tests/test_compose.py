@@ -12,9 +12,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from manyview import Views, ViewTransformer
+from manyview import Views, ViewTransformer, check_views
 from manyview.exceptions import ViewsError
 
 
@@ -212,10 +212,61 @@ def test_frames_in_arrays_out(views):
     assert all(type(array) is np.ndarray for array in result.arrays)
     assert result.sample_ids.tolist() == ids
     np.testing.assert_allclose(result["a"], StandardScaler().fit_transform(views["gist"]))
+
+
+def two_levels(views):
+    ids = [f"s{i}" for i in range(12)]
+    present = np.ones((12, 2), dtype=bool)
+    present[3, 1] = False
+    return Views([views["gist"], views["words"].toarray()], ("gist", "words"), ids, views.labels, present)
+
+
+def test_output_as_one_data_frame_with_two_levels(views):
+    given = two_levels(views)
+    model = ViewTransformer({"gist": PCA(2)}).set_output(transform="pandas")
+    frame = model.fit_transform(given)
+    plain = ViewTransformer({"gist": PCA(2)}).fit_transform(given)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.tolist() == given.sample_ids.tolist()
+    assert frame["gist"].columns.tolist() == ["pca0", "pca1"]
+    assert frame["words"].columns.tolist() == [str(j) for j in range(6)]
+    np.testing.assert_array_equal(frame["gist"], plain["gist"])
+    assert frame["words"].isna().all(axis=1).tolist() == [row == 3 for row in range(12)]
+    pd.testing.assert_frame_equal(model.transform(given), frame)
+    pd.testing.assert_frame_equal(clone(model).fit(given).transform(given), frame)
+    again = check_views(frame)
+    assert again.names == plain.names
+    np.testing.assert_array_equal(again.present, plain.present)
+    np.testing.assert_array_equal(again["words"], plain["words"])
+    assert again.sample_ids.tolist() == plain.sample_ids.tolist()
+
+
+def test_output_keeps_names_that_features_have(views):
+    frames = {"a": pd.DataFrame(views["gist"], columns=list("wxyz")), "b": pd.DataFrame(views["gist"])}
+    model = ViewTransformer({"b": FunctionTransformer(lambda values: values[:, :2])}).set_output(transform="pandas")
+    frame = model.fit_transform(frames)
+    assert frame["a"].columns.tolist() == list("wxyz")
+    assert frame["b"].columns.tolist() == ["functiontransformer0", "functiontransformer1"]
+
+
+def test_output_follows_the_configuration_of_scikit_learn(views):
+    given = two_levels(views)
     with sklearn.config_context(transform_output="pandas"):
-        again = ViewTransformer(StandardScaler()).fit_transform(frames)
-    assert isinstance(again, Views)
-    assert type(again["a"]) is np.ndarray
+        assert isinstance(ViewTransformer(StandardScaler()).fit_transform(given), pd.DataFrame)
+        kept = ViewTransformer(StandardScaler()).set_output(transform="default")
+        assert isinstance(kept.set_output().fit_transform(given), Views)
+    with (
+        sklearn.config_context(transform_output="polars"),
+        pytest.raises(ValueError, match=r"'polars' of scikit-learn: ViewTransformer returns Views or data frames"),
+    ):
+        ViewTransformer("passthrough").fit_transform(given)
+
+
+def test_output_that_cannot_be_had_is_refused(views):
+    with pytest.raises(ValueError, match=r"transform: expected one of 'default', 'pandas', got 'polars'"):
+        ViewTransformer(StandardScaler()).set_output(transform="polars")
+    with pytest.raises(ValueError, match=r"views\['words'\]: the output is sparse, which data frames are not"):
+        ViewTransformer("passthrough").set_output(transform="pandas").fit_transform(views)
 
 
 def test_one_table_with_view_sizes():
@@ -229,9 +280,11 @@ def test_as_a_step_of_a_pipeline(views):
     steps = Pipeline(
         [("scale", ViewTransformer({"gist": StandardScaler()})), ("cut", ViewTransformer({"gist": PCA(2)}))]
     )
-    assert steps.set_output(transform="pandas").fit_transform(views).n_features == (2, 6)
+    assert steps.fit_transform(views).n_features == (2, 6)
     steps.set_params(cut__gist__n_components=3)
     assert steps.fit_transform(views).n_features == (3, 6)
+    frame = steps.set_output(transform="pandas").fit_transform(two_levels(views))
+    assert check_views(frame).n_features == (3, 6)
 
 
 def test_parameters_by_the_name_of_the_view():

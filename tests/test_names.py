@@ -23,6 +23,14 @@ def test_every_public_module_is_there():
     assert manyview.metrics is importlib.import_module("manyview.metrics")
 
 
+def test_completion_offers_what_users_need_and_nothing_else():
+    offered = {name for name in dir(manyview) if not name.startswith("__")}
+    assert offered == {*manyview._HOME, *manyview._MODULES}
+    for package in ("cluster", "description", "report"):
+        module = importlib.import_module(f"manyview.{package}")
+        assert {name for name in dir(module) if not name.startswith("__")} == set(module.__all__)
+
+
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="module 'manyview' has no attribute 'clusters'"):
         manyview.clusters  # noqa: B018

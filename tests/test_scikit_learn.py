@@ -25,6 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import resample, shuffle
 
 from manyview import GraphEnsemble, Views, ViewTransformer
+from manyview.cluster import available_methods
 from manyview.datasets import make_multiview
 
 VIEWS = make_multiview(90, 3, n_views=2, n_features=[3, 4], noise=0.1, random_state=0)
@@ -115,6 +116,13 @@ def test_parameters_are_called_as_everywhere():
     assert model.transform(X=VIEWS).shape == (90, 3)
     requests = [name for name in dir(GraphEnsemble) if name.startswith("set_") and name.endswith("_request")]
     assert requests == []
+
+
+def test_no_method_has_a_score_of_its_own():
+    """So that a search without ``scoring`` is refused, and does not pick the fewest clusters by their confidence."""
+    assert [method.name for method in available_methods() if hasattr(method.estimator, "score")] == []
+    with pytest.raises(TypeError, match="no scoring is specified"):
+        GridSearchCV(estimator(), {"n_clusters": [2, 3]}, cv=2).fit(VIEWS)
 
 
 def test_metadata_routing():

@@ -8,6 +8,7 @@ from manyview._utils.imports import lazily
 from manyview._version import __version__
 
 if TYPE_CHECKING:
+    from manyview._utils.progress import set_progress
     from manyview.cluster import TBGL, GraphEnsemble, load, suggest_n_clusters
     from manyview.compose import ViewTransformer
     from manyview.description import describe
@@ -30,6 +31,7 @@ __all__ = [
     "load",
     "open_views",
     "read_views",
+    "set_progress",
     "suggest_n_clusters",
     "to_anndata",
     "to_mudata",
@@ -50,6 +52,7 @@ _HOME = {
     "load": "cluster",
     "open_views": "io",
     "read_views": "io",
+    "set_progress": "_utils.progress",
     "suggest_n_clusters": "cluster",
     "to_anndata": "views.annotated",
     "to_mudata": "views.annotated",

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import Tags
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from manyview.exceptions import ViewsError
@@ -20,6 +21,7 @@ from manyview.views.new_samples import match_fitted
 __all__ = ["ViewTransformer"]
 
 _KEPT_OR_NOT = ("passthrough", "drop")
+_OUTPUTS = ("default", "pandas")
 
 
 class ViewTransformer(TransformerMixin, BaseEstimator):
@@ -83,10 +85,10 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self.fit_transform(X, y)
+        self._fit(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Views:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit the transformer of every view and return the transformed views.
 
         Parameters
@@ -96,9 +98,13 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        Views
+        Views or DataFrame
             As from :meth:`transform`.
         """
+        return self._output(self._fit(X, y))
+
+    def _fit(self, X: Any, y: Any) -> Views:
+        """Fit the transformer of every view and return the transformed views."""
         given = self._check(X, min_samples=2)
         chosen = self._choose(given.names)
         fitted: dict[str, Any] = {}
@@ -123,7 +129,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         self._no_rows = {name: output[:0] for name, output in outputs.items()}
         return result
 
-    def transform(self, X: Any) -> Views:
+    def transform(self, X: Any) -> Any:
         """Transform the views of samples, new ones or those of the fit.
 
         Parameters
@@ -133,8 +139,9 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        Views
-            With the same names, ids, labels and missing views; where a view is missing, its row is zero.
+        Views or DataFrame
+            With the same names, ids, labels and missing views; where a view is missing, its row is zero. A data frame
+            if :meth:`set_output` asks for it.
         """
         check_is_fitted(self)
         checked = self._check(X, min_samples=1)
@@ -149,21 +156,46 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
                 output = _apply(name, _only_transform, self.transformers_[name], _rows_of(given.arrays[v], rows))
             if output is not None:
                 outputs[name] = output
-        return _assemble(given, outputs)
+        return self._output(_assemble(given, outputs))
 
     def set_output(self, *, transform: str | None = None) -> ViewTransformer:
-        """Do nothing, so that ``set_output`` of a pipeline reaches its other steps: the output is always `Views`.
+        """Choose what ``transform`` and ``fit_transform`` return.
 
         Parameters
         ----------
-        transform : ignored
-            For scikit-learn's conventions only.
+        transform : {"default", "pandas"}, optional
+            "default" returns :class:`manyview.Views`; "pandas" one data frame whose columns have two levels, view and
+            feature, with the ids of the samples as index and NaN where a view is missing. Estimators of this package
+            take both; labels and metadata are kept by `Views` only. None leaves the choice as it is.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.decomposition import PCA
+        >>> from manyview import ViewTransformer
+        >>> scale = ViewTransformer(PCA(2)).set_output(transform="pandas")
+        >>> scale.fit_transform({"gist": np.eye(4), "words": np.eye(4)}).columns.tolist()
+        [('gist', 'pca0'), ('gist', 'pca1'), ('words', 'pca0'), ('words', 'pca1')]
         """
+        if transform not in (None, *_OUTPUTS):
+            raise ValueError(f"transform: expected one of {', '.join(map(repr, _OUTPUTS))}, got {transform!r}.")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
         return self
+
+    def _output(self, views: Views) -> Any:
+        """Return transformed views as ``set_output``, or scikit-learn's own configuration, asks for."""
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted not in _OUTPUTS:
+            raise ValueError(
+                f"transform_output={wanted!r} of scikit-learn: ViewTransformer returns Views or data frames of pandas. "
+                'Call its set_output(transform="default").'
+            )
+        return views if wanted == "default" else _as_frame(views, self.transformers_)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return parameters by name, with the transformers and their parameters by the name of the view.
@@ -318,3 +350,32 @@ def _assemble(given: Views, outputs: Mapping[str, Array]) -> Views:
     names = given.feature_names or (None,) * given.n_views
     known = tuple(names[v] if array is given.arrays[v] else None for v, array in zip(kept, arrays, strict=True))
     return replace(given, arrays=tuple(arrays), names=tuple(outputs), present=present, feature_names=known)
+
+
+def _as_frame(views: Views, transformers: Mapping[str, Any]) -> Any:
+    """Return views as one data frame whose columns have two levels, NaN where a view is missing."""
+    import pandas  # only here
+
+    columns, parts = [], []
+    for v, (name, array) in enumerate(views.items()):
+        if sp.issparse(array):
+            raise ValueError(
+                f"views[{name!r}]: the output is sparse, which data frames are not. Let its transformer return dense "
+                'arrays (often sparse_output=False), or call set_output(transform="default").'
+            )
+        present = views.has_view(v)
+        parts.append(array if present is None else np.where(present[:, None], array, np.nan))
+        known = views.feature_names[v] if views.feature_names else None
+        columns += [(name, feature) for feature in known or _names_of_output(transformers[name], array.shape[1])]
+    index = None if views.sample_ids is None else pandas.Index(views.sample_ids)
+    return pandas.DataFrame(np.hstack(parts), index=index, columns=pandas.MultiIndex.from_tuples(columns))
+
+
+def _names_of_output(transformer: Any, width: int) -> list[str]:
+    """Return the names of the features that a transformer made; numbered by its own name if it gives none."""
+    try:
+        names = [str(name) for name in transformer.get_feature_names_out()]
+    except (AttributeError, ValueError):  # it has none, or asks for the names of its input
+        names = []
+    stem = "" if isinstance(transformer, str) else type(transformer).__name__.lower()
+    return names if len(names) == width else [f"{stem}{j}" for j in range(width)]

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from manyview._utils.progress import Step, has_listeners, report_step
-from manyview.cli._progress import CellProgress, StepProgress, cell_progress, fit_progress
+from manyview._utils.progress_bar import StepProgress
+from manyview.cli._progress import CellProgress, cell_progress, fit_progress
 
 EVENT = SimpleNamespace(done=3, total=12, failed=1, running=("TBGL on \x1b[2JMSRC", "SFMC" * 40), seconds_left=75.0)
 
@@ -152,16 +153,3 @@ def test_stopping_gives_the_terminal_back():
     hidden, shown = "\x1b[?25l", "\x1b[?25h"
     assert file.getvalue().rindex(shown) > file.getvalue().rindex(hidden)
     assert not has_listeners()
-
-
-def test_compiling_is_shown_until_the_next_step():
-    with StepProgress(console=Console(file=io.StringIO(), force_terminal=True)) as progress:
-        assert [task.description for task in progress.tasks] == ["working"]
-        progress.show_compiling()
-        assert [task.description for task in progress.tasks] == ["compiling, first time only"]
-        progress.show(Step("GraphEnsemble", 1, 3, "members"))
-        assert [task.description for task in progress.tasks] == ["GraphEnsemble"]
-        progress.show_compiling()
-        assert [task.description for task in progress.tasks] == ["GraphEnsemble", "compiling, first time only"]
-        progress.show(Step("GraphEnsemble", 2, 3, "members"))
-        assert [task.description for task in progress.tasks] == ["GraphEnsemble"]

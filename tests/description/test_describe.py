@@ -97,7 +97,11 @@ def test_a_description_is_text_html_and_plain_values(found):
     assert "first: " in text
     assert "batch (V 1.00" in text
     assert "log-rank" in text
-    assert "<h3>Markers</h3>" in found._repr_html_()
+    shown = found._repr_html_()
+    assert "<strong>3 clusters of 120 samples</strong>" in shown
+    assert "<td>first</td>" in shown
+    for table in ("markers", "typical", "metadata", "survival"):
+        assert f"<details><summary>{table}, " in shown
     values = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert values["markers"][0]["view"] == "a"
     assert values["log_rank"]["degrees"] == 2

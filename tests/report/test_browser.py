@@ -8,6 +8,8 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from manyview import GraphEnsemble, Views, describe
 from manyview._utils.text import shortened
 from manyview.audit import audit_seeds
 from manyview.datasets import drop_views, load_digits_views, make_multiview
+from manyview.report import Report
 from manyview.report.run import render, summarise
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'manyview[dev]'")
@@ -312,3 +315,25 @@ def test_typical_samples_have_their_pictures_or_texts(page, report):
     assert pictures.count() == sum(one["picture"] is not None for one in listed)
     assert page.locator(".texts .text").count() == sum(one["text"] is not None for one in listed)
     assert (pictures.count() > 0) == (report[0] == "digits")
+
+
+def test_a_notebook_shows_the_report_in_place(browser, report, tmp_path):
+    """As in a saved notebook: the page is in the output, and nothing of it can reach the notebook."""
+    complaints, requests = [], []
+    notebook = tmp_path / "notebook.html"
+    shown = Report(url2pathname(urlparse(report[2]).path))._repr_html_()
+    notebook.write_text(f"<!doctype html><meta charset=utf-8><title>mine</title>{shown}", encoding="utf-8")
+    page = browser.new_page(viewport=WIDE, reduced_motion="reduce")
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(notebook.as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("#samples .main-svg").first.wait_for()
+    assert frame.locator("h1").inner_text().endswith("samples")
+    outside = "() => { try { return parent.document.title } catch (error) { return 'refused' } }"
+    assert page.frames[1].evaluate(outside) == "refused"
+    assert complaints == []
+    assert [url for url in requests if not url.startswith(("file:", "blob:", "data:", "about:"))] == []
+    page.screenshot(path=SCREENSHOTS / f"notebook-{report[0]}.png")
+    page.close()

@@ -29,15 +29,18 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 @contextmanager
-def compiling(on_compile: Callable[[], None]) -> Iterator[None]:
-    """Call ``on_compile`` whenever a kernel is about to be compiled within the block, not where it is in the cache."""
+def compiling(on_start: Callable[[], None], on_end: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Call ``on_start`` before a kernel is compiled within the block, and ``on_end`` after it.
+
+    Neither is called where the kernel is in the cache. Kernels may be compiled within others, and in any thread.
+    """
 
     class Listener(event.Listener):
         def on_start(self, event: event.Event) -> None:
-            on_compile()
+            on_start()
 
         def on_end(self, event: event.Event) -> None:
-            pass
+            on_end()
 
     with event.install_listener("numba:compile", Listener()):
         yield

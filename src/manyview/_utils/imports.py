@@ -43,7 +43,8 @@ def lazily(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes, *modules})
+        own = vars(sys.modules[package])  # what it imports for itself is left out of completion
+        return sorted({*homes, *modules, *own.get("__all__", ()), *(name for name in own if name.startswith("__"))})
 
     return get, names
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from manyview._utils.progress import Step, report_step
+from manyview._utils.progress import Step, report_step, say, showing_progress
 from manyview.audit.result import AuditResult
 from manyview.exceptions import OrderDependenceWarning, warn_user
 from manyview.metrics import accuracy, adjusted_rand
@@ -32,6 +32,7 @@ class Runs:
     """Maximum number of fits, which is reported to progress listeners; set by each audit."""
 
     def __init__(self, audit: str, estimator: Any, views: Any, verbose: bool) -> None:
+        self._display = showing_progress(verbose)
         self.audit = audit
         self.estimator = clone(estimator)
         self.name = type(estimator).__name__
@@ -51,6 +52,13 @@ class Runs:
             self.estimator.set_params(view_sizes=None)
         if self.has_seed and self.parameters["random_state"] is None:
             self.estimator.set_params(random_state=seed_of(self.parameters))
+
+    def __enter__(self) -> Runs:
+        self._display.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._display.__exit__(*error)
 
     @property
     def has_seed(self) -> bool:
@@ -73,8 +81,7 @@ class Runs:
             raise
         for text in {f"{warning.category.__name__}: {warning.message}": None for warning in caught}:
             self._warned.setdefault(text, []).append(name)
-        if self.verbose:
-            print(f"{self.audit} {self.name}: {name}, {time.perf_counter() - start:.2f} s", flush=True)
+        say(self.verbose, f"{self.audit} {self.name}: {name}, {time.perf_counter() - start:.2f} s")
         self._n_done += 1
         self._report()
         return labels

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from manyview._utils import html
 from manyview._utils.machine import gib
 from manyview._utils.text import plain
 from manyview.audit._measure import Measured, find_counters, measure
@@ -128,7 +129,7 @@ class LabelInspection:
     n_missing: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """Result of :func:`inspect_views`. Printing it gives a table and the problems.
 
@@ -208,6 +209,31 @@ class Inspection:
     def sentences(self) -> tuple[str, ...]:
         """Sentences about the reading: how rows were matched, and which files were transposed."""
         return Reading(self.matched_by, self.transposed, notes=self.notes).sentences
+
+    def __repr__(self) -> str:
+        return f"Inspection({self.overview}; {_counted(len(self.problems), 'problem')})"
+
+    def _repr_html_(self) -> str:
+        columns = ("view", "columns", "type", "nonzero", "from", "to", "missing", "scaling", "because")
+        rows = [
+            [
+                view.name,
+                view.n_features,
+                view.dtype,
+                f"{view.density:.1%}",
+                view.minimum,
+                view.maximum,
+                view.missing_rows,
+                view.scaling,
+                view.scaling_reason,
+            ]
+            for view in self.views
+        ]
+        problems = [[problem["level"], problem["view"], problem["text"]] for problem in self.problems]
+        parts = [html.heading(self.overview), *map(html.paragraph, self.sentences), html.table(columns, rows)]
+        if problems:
+            parts.append(html.table(("problem", "view", ""), problems))
+        return html.block(parts)
 
     def __str__(self) -> str:
         width = max(len("view"), *(len(view.name) for view in self.views))

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manyview._utils import html
+
 GOOD_AGREEMENT = 0.8
 """Adjusted Rand index from which two clusterings agree well, after D. Steinley, "Properties of the Hubert-Arabie
 adjusted Rand index", Psychological Methods 9(3), 2004."""
@@ -25,7 +27,7 @@ _CHANGED_BY = {"order": "the order of the rows", "seeds": "the seed", "views": "
 _SAME = 1 - 1e-12  # agreement above it is 1 up to rounding
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AuditResult:
     """Comparison of several fits of one estimator, with one thing changed in each.
 
@@ -114,6 +116,24 @@ class AuditResult:
             "seed_agreement": as_list(self.seed_agreement),
             "warnings": list(self.warnings),
         }
+
+    def __repr__(self) -> str:
+        agreement = f", agreement {_range(self.agreement)}" if self.names else ""
+        outcome = "passed" if self.passed else "failed"
+        return f"AuditResult({self.question} of {self.estimator}: {outcome}{agreement}, {self.n_samples} samples)"
+
+    def _repr_html_(self) -> str:
+        outcome = f"{'Passed' if self.passed else 'Failed'}. {self.verdict}"
+        parts = [html.heading(QUESTIONS[self.question]), html.paragraph(outcome)]
+        if self.names:
+            columns = [f"{self.estimator}, {self.n_samples:,} samples", "agreement", "moved"]
+            rows: list[list[Any]] = [[self.reference, None, None]]
+            rows += [list(run) for run in zip(self.names, self.agreement.tolist(), self.moved.tolist(), strict=True)]
+            if self.accuracy is not None:
+                columns.append("accuracy")
+                rows = [[*row, value] for row, value in zip(rows, self.accuracy.tolist(), strict=True)]
+            parts += [html.table(columns, rows), html.paragraph(f"Order of the samples: {self.row_order}.")]
+        return html.block([*parts, *(html.paragraph(f"Warning: {text}") for text in self.warnings)])
 
     def __str__(self) -> str:
         names = (self.reference, *self.names)

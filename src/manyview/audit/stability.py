@@ -49,7 +49,7 @@ def audit_order(
     random_state : int, RandomState or None, default=0
         Random seed of the shuffles.
     verbose : bool, default=False
-        Print a line for every fit.
+        Show progress: as a bar in a notebook or a terminal, elsewhere as a printed line for every fit.
 
     Returns
     -------
@@ -69,20 +69,20 @@ def audit_order(
     """
     _check_count("n_shuffles", n_shuffles)
     random = check_random_state(random_state)
-    runs = Runs("audit_order", estimator, views, verbose)
-    runs.n_fits = 1 + n_shuffles * (2 if runs.has_seed else 1)
-    labels = {_AS_GIVEN: runs.fit(_AS_GIVEN)}
-    for i in range(n_shuffles):
-        name, rows = f"shuffle {i + 1}", random.permutation(runs.views.n_samples)
-        found = runs.fit(name, runs.views.take(rows), **_anchors_in_order(runs.parameters, rows))
-        labels[name] = found[np.argsort(rows)]
-    agreement = pairwise_agreement(list(labels.values()))[0, 1:]
-    seed_agreement = None
-    if runs.has_seed and agreement.min() < 1:
-        seeds = _other_seeds(seed_of(runs.parameters), n_shuffles)
-        others = [runs.fit(f"{_AS_GIVEN}, seed {seed}", random_state=seed) for seed in seeds]
-        seed_agreement = pairwise_agreement([labels[_AS_GIVEN], *others])[0, 1:]
-    return runs.result("order", _AS_GIVEN, labels, seed_agreement)
+    with Runs("audit_order", estimator, views, verbose) as runs:
+        runs.n_fits = 1 + n_shuffles * (2 if runs.has_seed else 1)
+        labels = {_AS_GIVEN: runs.fit(_AS_GIVEN)}
+        for i in range(n_shuffles):
+            name, rows = f"shuffle {i + 1}", random.permutation(runs.views.n_samples)
+            found = runs.fit(name, runs.views.take(rows), **_anchors_in_order(runs.parameters, rows))
+            labels[name] = found[np.argsort(rows)]
+        agreement = pairwise_agreement(list(labels.values()))[0, 1:]
+        seed_agreement = None
+        if runs.has_seed and agreement.min() < 1:
+            seeds = _other_seeds(seed_of(runs.parameters), n_shuffles)
+            others = [runs.fit(f"{_AS_GIVEN}, seed {seed}", random_state=seed) for seed in seeds]
+            seed_agreement = pairwise_agreement([labels[_AS_GIVEN], *others])[0, 1:]
+        return runs.result("order", _AS_GIVEN, labels, seed_agreement)
 
 
 def audit_seeds(estimator: Any, views: Any, *, n_seeds: int = 5, verbose: bool = False) -> AuditResult:
@@ -101,7 +101,7 @@ def audit_seeds(estimator: Any, views: Any, *, n_seeds: int = 5, verbose: bool =
     n_seeds : int, default=5
         Number of other seeds.
     verbose : bool, default=False
-        Print a line for every fit.
+        Show progress: as a bar in a notebook or a terminal, elsewhere as a printed line for every fit.
 
     Returns
     -------
@@ -120,15 +120,14 @@ def audit_seeds(estimator: Any, views: Any, *, n_seeds: int = 5, verbose: bool =
     RDEKM does not depend on the seed: 4 seeds gave the same groups.
     """
     _check_count("n_seeds", n_seeds)
-    runs = Runs("audit_seeds", estimator, views, verbose)
-    runs.n_fits = 1 + n_seeds
-    own = seed_of(runs.parameters)
-    labels = {}
-    if runs.has_seed:
-        labels = {
-            f"seed {seed}": runs.fit(f"seed {seed}", random_state=seed) for seed in [own, *_other_seeds(own, n_seeds)]
-        }
-    return runs.result("seeds", f"seed {own}", labels)
+    with Runs("audit_seeds", estimator, views, verbose) as runs:
+        runs.n_fits = 1 + n_seeds
+        own = seed_of(runs.parameters)
+        labels = {}
+        if runs.has_seed:
+            seeds = [own, *_other_seeds(own, n_seeds)]
+            labels = {f"seed {seed}": runs.fit(f"seed {seed}", random_state=seed) for seed in seeds}
+        return runs.result("seeds", f"seed {own}", labels)
 
 
 def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditResult:
@@ -148,7 +147,7 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
         Whatever :func:`manyview.check_views` takes, one view more than the estimator needs. Labels, if any, are only
         used to report accuracies.
     verbose : bool, default=False
-        Print a line for every fit.
+        Show progress: as a bar in a notebook or a terminal, elsewhere as a printed line for every fit.
 
     Returns
     -------
@@ -165,21 +164,21 @@ def audit_views(estimator: Any, views: Any, *, verbose: bool = False) -> AuditRe
     >>> found.names
     ('without view0', 'without view1', 'without noise0')
     """
-    runs = Runs("audit_views", estimator, views, verbose)
-    given = runs.views
-    if reason := why_none_can_go(estimator, given):
-        raise ViewsError(f"views: {reason}")
-    if (readout := runs.parameters.get("readout_view")) is not None:
-        raise ViewsError(
-            f"readout_view={readout!r}: labels are read off that view, so it cannot be left out. "
-            "Set readout_view=None to audit the views."
-        )
-    runs.n_fits = 1 + given.n_views
-    labels = {_ALL_VIEWS: runs.fit(_ALL_VIEWS)}
-    for v, name in enumerate(given.names):
-        changed = _scaling_without(runs.parameters, given, v)
-        labels[f"without {name}"] = runs.fit(f"without {name}", _without(given, v), **changed)
-    return runs.result("views", _ALL_VIEWS, labels)
+    with Runs("audit_views", estimator, views, verbose) as runs:
+        given = runs.views
+        if reason := why_none_can_go(estimator, given):
+            raise ViewsError(f"views: {reason}")
+        if (readout := runs.parameters.get("readout_view")) is not None:
+            raise ViewsError(
+                f"readout_view={readout!r}: labels are read off that view, so it cannot be left out. "
+                "Set readout_view=None to audit the views."
+            )
+        runs.n_fits = 1 + given.n_views
+        labels = {_ALL_VIEWS: runs.fit(_ALL_VIEWS)}
+        for v, name in enumerate(given.names):
+            changed = _scaling_without(runs.parameters, given, v)
+            labels[f"without {name}"] = runs.fit(f"without {name}", _without(given, v), **changed)
+        return runs.result("views", _ALL_VIEWS, labels)
 
 
 def why_none_can_go(estimator: Any, views: Views) -> str | None:

@@ -25,6 +25,7 @@ from manyview.cli._output import ANSWER_NAMES, LABEL_SHARDS, Json, check_folder,
 from manyview.exceptions import ClusterCountWarning, ViewsError
 
 if TYPE_CHECKING:
+    from manyview._utils.progress_bar import WorkClock
     from manyview.audit import AuditResult
     from manyview.cluster import ClusterCountSuggestion
     from manyview.description import Description
@@ -86,29 +87,33 @@ def run_and_write(job: Job) -> Json:
 
 def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
     """Return the fitted model, the views as they are shown, the result as plain values, the description, the report."""
+    from manyview._utils.compiled import compiling
+    from manyview._utils.progress_bar import WorkClock
     from manyview.cli._progress import fit_progress
     from manyview.description.on_disk import count_all
     from manyview.views.on_disk import load_to_show
 
-    timings: dict[str, float | None] = dict.fromkeys(("start", "read", "suggest", "fit", "audit", "describe", "report"))
+    steps = ("start", "compile", "read", "suggest", "fit", "audit", "describe", "report")
+    timings: dict[str, float | None] = dict.fromkeys(steps)
+    clock = WorkClock(time.perf_counter)  # compiling, which only the first run does, is not the time of the fit
     suggest_first = not isinstance(job.n_clusters, int) and not job.choice.takes_auto
     model = job.choice.estimator(2 if suggest_first else job.n_clusters)
     model._validate_params()  # errors in the command line are reported before anything is read
     suggestion, audits, description = None, [], None
 
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, compiling(clock.stop, clock.go_on):
         warnings.simplefilter("ignore", ClusterCountWarning)  # say_chosen reports the same
         timings["start"] = time.perf_counter() - STARTED
-        with _timed(timings, "read"):
+        with _timed(timings, "read", clock):
             views = job.contents.prepared(_checked(job.read(), model, job))
         if suggest_first:
-            with _timed(timings, "suggest"), fit_progress():
+            with _timed(timings, "suggest", clock), fit_progress():
                 # suggest_n_clusters knows every scaling of a method, but has a default of its own
                 scaling = job.choice.parameters.get("scaling", AUTO)
                 suggestion = suggest(views, job.n_clusters, scaling, job.choice.seed, job.choice.jobs)
             say_chosen(job.n_clusters, suggestion)
             model.set_params(n_clusters=suggestion.n_clusters)
-        with _timed(timings, "fit"), fit_progress():
+        with _timed(timings, "fit", clock), fit_progress():
             model.fit(views)
         if model.n_clusters == AUTO:
             suggestion = model.suggestion_
@@ -116,11 +121,11 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
             # the result states this number, and audits fit with it
             model.set_params(n_clusters=model.n_clusters_, k_range=None)
         if job.with_audit:
-            with _timed(timings, "audit"), fit_progress():
+            with _timed(timings, "audit", clock), fit_progress():
                 audits = _audit(model, views)
         whole, shown_model, shown_views = load_to_show(model, views)
         if job.with_description:
-            with _timed(timings, "describe"), fit_progress():
+            with _timed(timings, "describe", clock), fit_progress():
                 pictures = None if job.pictures is None else job.pictures(views)
                 description = job.contents.describe(
                     shown_views, shown_model, seed=job.choice.seed, jobs=job.choice.jobs, pictures=pictures
@@ -130,7 +135,7 @@ def _run(job: Job) -> tuple[Any, Views, Json, Description | None, str | None]:
     for text in warned:
         say(f"warning: {text}")
 
-    with _timed(timings, "report"):
+    with _timed(timings, "report", clock):
         from manyview.report.documents import describe_result
 
         result = describe_result(
@@ -237,7 +242,8 @@ def _audit(model: Any, views: Views) -> list[AuditResult]:
 
 
 @contextmanager
-def _timed(timings: dict[str, float | None], name: str) -> Iterator[None]:
-    start = time.perf_counter()
+def _timed(timings: dict[str, float | None], name: str, clock: WorkClock) -> Iterator[None]:
+    start = clock()
     yield
-    timings[name] = time.perf_counter() - start
+    timings[name] = clock() - start
+    timings["compile"] = clock.compiled or None

@@ -24,7 +24,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from manyview._utils.machine import one_thread
-from manyview._utils.progress import Step, has_listeners, report_step
+from manyview._utils.progress import Step, has_listeners, report_step, say, showing_progress
 from manyview.exceptions import ReducedNeighborsWarning, ViewsError, warn_user
 from manyview.graphs import ANCHOR_SELECTORS, SCALERS, canonical_order
 from manyview.graphs.canonical import check_n_clusters
@@ -59,7 +59,7 @@ _SHARED_ENTRIES = {
     "n_jobs": """n_jobs : int or None, default=None
     Threads; None uses all cores. The result does not depend on it.""",
     "verbose": """verbose : bool, default=False
-    Print a line for every pass.""",
+    Show progress: as a bar in a notebook or a terminal, elsewhere as a printed line for every pass.""",
     "labels_": """labels_ : ndarray of shape (n_samples,)
     Clusters 0, 1, ... in the order of their first sample.""",
     "n_iter_": """n_iter_ : int
@@ -175,6 +175,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        with showing_progress(getattr(self, "verbose", False)):  # a method of one's own need not have it
+            return self._check_and_fit(X)
+
+    def _check_and_fit(self, X: Any) -> MultiViewClusterer:
         checked = self._check(X)
         # With more threads BLAS and OpenMP add up in another order; one each keeps every bit of the result the same
         # however many cores there are. The solvers run threads of their own, over rows.
@@ -294,8 +298,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         who, most = type(self).__name__, self.max_iter if total is None else total
 
         def report(n_iter: int, value: float) -> None:
-            if self.verbose:
-                print(f"{who} pass {n_iter}: {measure} {value:.6g}", flush=True)
+            say(self.verbose, f"{who} pass {n_iter}: {measure} {value:.6g}")
             report_step(Step(who, before + n_iter, most, unit, value, measure))
 
         return report

@@ -14,7 +14,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from manyview._utils.machine import one_thread
-from manyview._utils.progress import Step, has_listeners, report_step
+from manyview._utils.progress import Step, has_listeners, report_step, say, showing_progress
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, one_of
 from manyview.engines import LocalRows
 from manyview.ensemble.anchors import pool_size, scaling_names
@@ -100,7 +100,8 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
         Random seed. An int makes the result reproducible, bit by bit.
     %(n_jobs)s
     verbose : bool, default=False
-        Print a line for every round in which families of graphs are tried, and for every batch of members.
+        Show progress: as a bar in a notebook or a terminal, elsewhere as a printed line for every round in which
+        families of graphs are tried, and for every batch of members. The memory that a fit needs is printed first.
 
     Attributes
     ----------
@@ -352,14 +353,13 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
     def _after_trials(self, trials: Sequence[Trial]) -> None:
         n_members = trials[0].n_members
         scores = ", ".join(f"{trial.family} {trial.score:.3f}" for trial in trials if trial.n_members == n_members)
-        print(f"GraphEnsemble tries {n_members} members of each family of graphs: score {scores}", flush=True)
+        say(self.verbose, f"GraphEnsemble tries {n_members} members of each family of graphs: score {scores}")
 
     def _after_consensus(self, ensemble: Ensemble, consensus: Consensus) -> None:
         n_members, agreement, stability = len(consensus.weights), consensus.agreement, consensus.stability
-        if self.verbose:
-            change = "" if np.isnan(stability) else f", NMI with the step before {stability:.3f}"
-            what = f"{n_members} members with {ensemble.family.name} graphs"
-            print(f"GraphEnsemble {what}: agreement {agreement:.3f}{change}", flush=True)
+        change = "" if np.isnan(stability) else f", NMI with the step before {stability:.3f}"
+        what = f"{n_members} members with {ensemble.family.name} graphs"
+        say(self.verbose, f"GraphEnsemble {what}: agreement {agreement:.3f}{change}")
         report_step(Step("GraphEnsemble", n_members, self.n_members, "members", agreement, "agreement"))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -400,13 +400,13 @@ class GraphEnsemble(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiView
 
     def _predict(self, X: Any, what: str) -> Any:
         given = self._open_new(X)
-        with one_thread():
+        with showing_progress(self.verbose), one_thread():
             return predict(self._model, given, what, self.engine, self.n_jobs)
 
     def _predict_both(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return what ``predict`` and ``predict_confidence`` return for views in memory, in half the time."""
         given = self._open_new(X)
-        with one_thread():
+        with showing_progress(self.verbose), one_thread():
             return predict_both(self._model, given, self.n_jobs)
 
     def _open_new(self, X: Any) -> Views:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._utils.machine import check_memory
-from manyview._utils.progress import Step, has_listeners, report_step
+from manyview._utils.progress import Step, has_listeners, report_step, say
 from manyview.cluster._anchors import choose_anchors, count_anchors
 from manyview.cluster._base import Facts, MultiViewClusterer, interval, limit_neighbors, one_of
 from manyview.exceptions import OrderDependenceWarning, warn_user
@@ -262,8 +262,9 @@ class TBGL(MultiViewClusterer):
         return settings, max_iter, tol
 
     def _after_pass(self, max_iter: int, state: published.State, history: published.History) -> None:
-        if self.verbose:
-            _print_progress(state, history)
+        if state.n_iter % 10 == 1:
+            residuals = f"residuals {history.noise_residual[-1]:.2g} and {history.tensor_residual[-1]:.2g}"
+            say(self.verbose, f"TBGL pass {state.n_iter}: objective {history.objective[-1]:.4g}, {residuals}")
         report_step(Step("TBGL", state.n_iter, max_iter, "passes", history.objective[-1]))
 
     def _warn_of_order(self, tensor_axis: str, n_views: int) -> None:
@@ -275,12 +276,4 @@ class TBGL(MultiViewClusterer):
             f"TBGL(tensor_axis={tensor_axis!r}) takes a Fourier transform along the order of the {what}: the "
             f"same {what} in another order give other clusters{caution}.",
             OrderDependenceWarning,
-        )
-
-
-def _print_progress(state: published.State, history: published.History) -> None:
-    if state.n_iter % 10 == 1:
-        print(
-            f"TBGL pass {state.n_iter}: objective {history.objective[-1]:.4g}, "
-            f"residuals {history.noise_residual[-1]:.2g} and {history.tensor_residual[-1]:.2g}"
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
 import pandas
 from sklearn.exceptions import NotFittedError
 
+from manyview._utils import html
+from manyview._utils.progress import showing_progress
 from manyview.description.annotations import Annotations, Names, cluster_names
 from manyview.description.markers import by_view, marker_tables
 from manyview.description.metadata import ARTEFACT, Association, associations, in_sample_order, summary
@@ -88,36 +89,41 @@ class Description:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        parts = [
-            f"<h3>{escape(name)}</h3>{frame.to_html(index=False, na_rep='', float_format='{:.3g}'.format)}"
-            for name, frame in self._frames()
+        rows = [
+            [
+                name,
+                int(own["size"]),
+                f"{own['share']:.0%}",
+                own["mean_confidence"],
+                html.lines(f"{view}: {markers}" for view, markers in self._strongest(cluster, 3)),
+                ", ".join(self._typical(cluster)) or None,
+            ]
+            for cluster, (name, (_, own)) in enumerate(zip(self.names, self.clusters.iterrows(), strict=True))
         ]
-        return "".join([*parts, *(f"<p>{escape(note)}</p>" for note in self.notes)])
+        columns = ("cluster", "samples", "share", "mean confidence", "markers (AUROC)", "typical samples")
+        title = f"{len(self.names)} cluster{'s' * (len(self.names) != 1)} of {self.clusters['size'].sum():,} samples"
+        parts = [html.heading(title), html.table(columns, rows), *map(html.paragraph, self._facts())]
+        more = {"markers": self.markers, "typical": self.typical, "metadata": self.metadata, "survival": self.survival}
+        return html.block([*parts, *(html.frame(name, each) for name, each in more.items() if each is not None)])
 
-    def _frames(self) -> list[tuple[str, pandas.DataFrame]]:
-        named = [
-            ("Clusters", self.clusters),
-            ("Markers", self.markers),
-            ("Typical samples", self.typical),
-            ("Metadata", self.metadata),
-            ("Survival", self.survival),
+    def _strongest(self, cluster: int, most: int) -> list[tuple[str, str]]:
+        """Return each view with the strongest markers of a cluster."""
+        return [
+            (
+                view,
+                ", ".join(f"{row.direction} {row.feature} ({row.auroc:.2f})" for row in rows.head(most).itertuples()),
+            )
+            for view, rows in by_view(self.markers[self.markers["cluster"] == cluster])
         ]
-        return [(name, frame) for name, frame in named if frame is not None]
 
-    def _lines(self) -> list[str]:
+    def _typical(self, cluster: int) -> list[str]:
+        """Return the three most typical samples of a cluster."""
+        typical = self.typical[(self.typical["cluster"] == cluster) & (self.typical["role"] == "typical")]
+        return list(map(str, typical["sample"].head(3)))
+
+    def _facts(self) -> list[str]:
+        """Return what else is known: metadata, survival and notes, a line each."""
         lines = []
-        for cluster, name in enumerate(self.names):
-            own = self.clusters.iloc[cluster]
-            sure = "" if np.isnan(own["mean_confidence"]) else f", mean confidence {own['mean_confidence']:.3f}"
-            lines.append(f"{name}: {own['size']} samples ({own['share']:.0%}){sure}")
-            for view, rows in by_view(self.markers[self.markers["cluster"] == cluster]):
-                shown = ", ".join(
-                    f"{row.direction} {row.feature} ({row.auroc:.2f})" for row in rows.head(5).itertuples()
-                )
-                lines.append(f"  {view}: {shown}")
-            typical = self.typical[(self.typical["cluster"] == cluster) & (self.typical["role"] == "typical")]
-            if len(typical):
-                lines.append(f"  typical: {', '.join(map(str, typical['sample'].head(3)))}")
         if self.metadata is not None and (self.metadata["kind"] != "left out").any():
             lines.append(self._association_line(self.metadata))
         if self.survival_curves is not None:
@@ -125,6 +131,17 @@ class Description:
             test = f"log-rank χ² {found.statistic:.2f}, {found.degrees} degrees of freedom, p {found.p:.2g}"
             lines.append(f"survival: {test if found.degrees else 'too few events or clusters for a test'}")
         return [*lines, *self.notes]
+
+    def _lines(self) -> list[str]:
+        lines = []
+        for cluster, name in enumerate(self.names):
+            own = self.clusters.iloc[cluster]
+            sure = "" if np.isnan(own["mean_confidence"]) else f", mean confidence {own['mean_confidence']:.3f}"
+            lines.append(f"{name}: {own['size']} samples ({own['share']:.0%}){sure}")
+            lines += [f"  {view}: {markers}" for view, markers in self._strongest(cluster, 5)]
+            if typical := self._typical(cluster):
+                lines.append(f"  typical: {', '.join(typical)}")
+        return lines + self._facts()
 
     def _association_line(self, metadata: pandas.DataFrame) -> str:
         tested = metadata[metadata["kind"] != "left out"]
@@ -182,6 +199,7 @@ def describe(
     p_values: bool = True,
     random_state: int = 0,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> Description:
     """Say what clusters are: which features set them apart, which samples are typical, and what goes with them.
 
@@ -217,6 +235,8 @@ def describe(
         Random seed, for permutation tests and drawn samples.
     n_jobs : int, optional
         Number of threads; by default all processors.
+    verbose : bool, default=False
+        Show progress: as a bar in a notebook or a terminal, elsewhere as printed lines.
 
     Returns
     -------
@@ -232,15 +252,37 @@ def describe(
     >>> found.clusters["size"].sum()
     np.int64(120)
     """
-    opened = check_new_views(views)
-    if is_on_disk(opened):
-        options = {"survival": survival, "rename": rename, "n_markers": n_markers, "n_samples": n_samples}
-        options |= {"p_values": p_values, "random_state": random_state, "n_jobs": n_jobs}
-        per_sample = {"metadata": metadata, "pictures": pictures, "texts": texts}
-        return describe_drawn(describe, opened, labels, per_sample, **options)
-    checked = check_views(opened, keep_float32=True)
-    if metadata is None:
-        metadata = views.metadata if isinstance(views, Views) else checked.metadata
+    options: dict[str, Any] = {"survival": survival, "rename": rename, "n_markers": n_markers, "n_samples": n_samples}
+    options |= {"p_values": p_values, "random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
+    per_sample = {"metadata": metadata, "pictures": pictures, "texts": texts}
+    with showing_progress(verbose):
+        opened = check_new_views(views)
+        if is_on_disk(opened):
+            return describe_drawn(_describe, opened, labels, per_sample, **options)
+        if metadata is None and isinstance(views, Views):
+            per_sample["metadata"] = views.metadata
+        return _describe(opened, labels, **per_sample, **options)
+
+
+def _describe(
+    views: Views,
+    labels: Any,
+    metadata: Any,
+    *,
+    survival: tuple[str, str] | str | None,
+    rename: Names | None,
+    pictures: Any,
+    texts: Any,
+    n_markers: int,
+    n_samples: int,
+    p_values: bool,
+    random_state: int,
+    n_jobs: int | None,
+    verbose: bool,
+) -> Description:
+    """Describe clusters of views in memory."""
+    checked = check_views(views, keep_float32=True)
+    metadata = views.metadata if metadata is None else metadata
     metadata = in_sample_order(metadata, checked.sample_ids, "metadata")
     shown = Annotations.read(metadata, checked.n_samples, survival=survival, pictures=pictures, texts=texts)
     model = labels if hasattr(labels, "labels_") else None
@@ -258,7 +300,15 @@ def describe(
         checked, codes, shown = checked.take(known), codes[known], shown.take(known)
         confidence = None if confidence is None else confidence[known]
     markers, profiles, why = marker_tables(
-        checked, codes, names, model, n_markers=n_markers, p_values=p_values, seed=random_state, n_jobs=n_jobs
+        checked,
+        codes,
+        names,
+        model,
+        n_markers=n_markers,
+        p_values=p_values,
+        seed=random_state,
+        n_jobs=n_jobs,
+        verbose=verbose,
     )
     typical = typical_samples(centre_distances(checked, codes, len(keys)), codes, confidence, n_samples)
     ids, chosen = checked.sample_ids, typical["row"].to_numpy()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas
 
-from manyview._utils.progress import Step, report_step
+from manyview._utils.progress import Step, report_step, say
 from manyview.description.statistics import FeatureStatistics, corrected, feature_statistics, strongest
 from manyview.metrics.matching import best_matching
 from manyview.metrics.table import contingency
@@ -40,6 +40,7 @@ def marker_tables(
     p_values: bool = True,
     seed: int = 0,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> tuple[pandas.DataFrame, pandas.DataFrame, list[str]]:
     """Return the markers of each cluster and view, their profiles, and notes for the reader.
 
@@ -53,7 +54,7 @@ def marker_tables(
         Name of each cluster.
     model : fitted estimator, optional
         What is learned again without a view for p values.
-    n_markers, p_values, seed, n_jobs
+    n_markers, p_values, seed, n_jobs, verbose
         As for :func:`manyview.describe`.
     """
     n_clusters = len(names)
@@ -61,13 +62,14 @@ def marker_tables(
     notes = [f"No p values: {reason}."] if reason else []
     rows, profiles = [], []
     for v, (view, array) in enumerate(views.items()):
+        report_step(Step("describe", v, views.n_views, "views"))
         present = views.has_view(v)
         has = np.arange(views.n_samples) if present is None else np.flatnonzero(present)
         own = array if present is None else array[has]
         found = feature_statistics(own, labels[has], n_clusters, n_jobs)
         p, overlap = np.full(found.p.shape, np.nan), np.full(n_clusters, np.nan)
         if p_values and not reason:
-            report_step(Step(f"learning again without {view}", v, views.n_views, "views"))
+            say(verbose, f"describe: learning again without {view}")
             try:
                 p, overlap = honest_p(views, v, labels, found.auroc, model, seed, n_jobs)
             except (ValueError, TypeError) as error:  # of the estimator; the description is useful all the same
@@ -96,6 +98,8 @@ def marker_tables(
                 )
         sizes = np.bincount(labels[has], minlength=n_clusters)
         profiles.append(_profiles(found, sizes, sorted(chosen), features, view, names))
+        say(verbose, f"describe: found the markers of {view}")
+    report_step(Step("describe", views.n_views, views.n_views, "views"))
     # As Python's texts: pandas' own cannot hold names from file names that are no UTF-8.
     table = pandas.DataFrame(rows, columns=list(_COLUMNS), dtype=object).astype(_TYPES)
     return table, pandas.concat(profiles, ignore_index=True), notes + _not_found(table, names)

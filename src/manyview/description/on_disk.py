@@ -23,7 +23,7 @@ def describe_drawn(
     Parameters
     ----------
     describe : callable
-        :func:`manyview.describe`.
+        What :func:`manyview.describe` does with views in memory.
     views : Views
         On disk.
     labels : estimator or array-like

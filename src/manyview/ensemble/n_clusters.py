@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
+from manyview._utils import html
 from manyview._utils.machine import one_thread
-from manyview._utils.progress import Step, report_step
+from manyview._utils.progress import Step, report_step, say, showing_progress
 from manyview.engines import LocalRows
 from manyview.ensemble.anchors import (
     ScaledView,
@@ -51,7 +52,7 @@ _MOST_CANDIDATES = 5
 _SMALLEST_GAP = 1e-4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClusterCountSuggestion:
     """Result of :func:`manyview.suggest_n_clusters`. Printing it shows the answer and the curve.
 
@@ -83,6 +84,27 @@ class ClusterCountSuggestion:
         """Values of the curve of each candidate, best first."""
         where = [int(np.flatnonzero(self.curve["n_clusters"] == k)[0]) for k in self.candidates]
         return [{name: values[i].item() for name, values in self.curve.items()} for i in where]
+
+    def __repr__(self) -> str:
+        candidates = "" if self.sure else f", candidates={self.candidates}"
+        return f"ClusterCountSuggestion(n_clusters={self.n_clusters}, sure={self.sure}{candidates})"
+
+    def _repr_html_(self) -> str:
+        numbers, best = self.curve["n_clusters"].tolist(), max(self.curve["score"].max(), 1e-12)
+        columns = ("eigengap", "reference_eigengap", "graph_eigengap", "reference_graph_eigengap", "stability", "score")
+        shown = ("clusters", "data", "reference", "data", "reference", "stability", "score", "")
+        groups = (("", 1), ("eigengap of consensus", 2), ("eigengap of graphs", 2), ("", 3))
+
+        def rows(some: Sequence[int]) -> html.Raw:
+            values = [[self.curve[name][numbers.index(k)].item() for name in columns] for k in some]
+            cells = [[k, *own, html.bar(own[-1] / best)] for k, own in zip(some, values, strict=True)]
+            marked = [i for i, k in enumerate(some) if k == self.n_clusters]
+            return html.table(shown, cells, marked=marked, groups=groups)
+
+        sure = "the evidence is clear" if self.sure else "the evidence is weak"
+        parts = [html.heading(f"{self.n_clusters} clusters: {sure}"), html.paragraph(self.reason)]
+        every = html.details(f"All {len(numbers)} numbers that were tried", rows(numbers))
+        return html.block([*parts, rows(self.candidates), every])
 
     def __str__(self) -> str:
         lines = [self.reason, "", "          eigengap of consensus  eigengap of graphs"]
@@ -134,7 +156,7 @@ def suggest_n_clusters(
     n_jobs : int or None, default=None
         Threads; None uses all cores. The result does not depend on it.
     verbose : bool, default=False
-        Print progress.
+        Show progress: as a bar in a notebook or a terminal, elsewhere as printed lines.
 
     Returns
     -------
@@ -154,7 +176,8 @@ def suggest_n_clusters(
     numbers = _check_range(k_range, checked)
     wanted = scaling_names([scaling] * checked.n_views if isinstance(scaling, str) else scaling, checked)
     seed = int(check_random_state(random_state).randint(2**31))
-    with one_thread():  # sums depend on the number of threads; see the estimators' base class
+    # sums depend on the number of threads; see the estimators' base class
+    with showing_progress(verbose), one_thread():
         scaled, twin = _prepare(checked, wanted, seed)
         settings = settings_for(numbers, len(twin), seed)
         curves = []
@@ -163,8 +186,7 @@ def suggest_n_clusters(
             what = f"reference {i} of {_REFERENCES}" if i else "data"
             measured, equal = (_reference(scaled, seed, i), np.arange(len(twin))) if i else (scaled, twin)
             curves.append(_measure(measured, equal, settings, numbers, n_jobs))
-            if verbose:
-                print(f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters", flush=True)
+            say(verbose, f"suggest_n_clusters: measured {what}, {len(numbers)} numbers of clusters")
         report_step(Step("suggest_n_clusters", 1 + _REFERENCES, 1 + _REFERENCES, "fits"))
     data, *references = curves
     return decide(numbers, data, references)

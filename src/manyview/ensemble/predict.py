@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview._utils.imports import require
+from manyview._utils.progress import Step, report_step
 from manyview.engines import BLOCK_ROWS, Block
 from manyview.ensemble.anchors import GRAPH_NEIGHBORS, AnchoredViews, given_view, has_view, lists_of, side_by_side
 from manyview.ensemble.columns import CONFIDENCE, EMBEDDING, LABELS, ROWS, TOO_SHORT, VIEWS
@@ -89,18 +90,22 @@ def predict(model: Model, views: Views, what: str, engine: str, n_jobs: int | No
     """Return one of the columns labels, embedding and confidence of new samples, lazily where their views are lazy."""
     if is_distributed(views, engine):
         return _predict_lazily(model, views, what)
-    found = np.concatenate(local_rows(views, n_jobs).map(_predict_block, model, what))
-    warn_of_other_scale(model.views, views)
-    return found
+    return _predict_local(model, views, (what,), n_jobs)[0]
 
 
 def predict_both(model: Model, views: Views, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return labels and confidence of new samples in memory, in one pass."""
-    names = (LABELS.name, CONFIDENCE.name)
-    blocks = local_rows(views, n_jobs).map(_assigned_block, model, names)
-    labels, confidence = (np.concatenate([block[name] for block in blocks]) for name in names)
-    warn_of_other_scale(model.views, views)
+    labels, confidence = _predict_local(model, views, (LABELS.name, CONFIDENCE.name), n_jobs)
     return labels, confidence
+
+
+def _predict_local(model: Model, views: Views, names: Sequence[str], n_jobs: int | None) -> list[np.ndarray]:
+    rows = local_rows(views, n_jobs)
+    rows.on_rows = lambda done: report_step(Step("predict", done, views.n_samples, "samples"))
+    rows.on_rows(0)
+    rows.extend(_assigned_block, model, names)
+    warn_of_other_scale(model.views, views)
+    return [rows.gather(name) for name in names]
 
 
 def warn_of_other_scale(known: AnchoredViews, views: Views) -> None:

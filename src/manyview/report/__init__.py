@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from manyview._utils.imports import lazily
 
 if TYPE_CHECKING:
+    from manyview.report.file import Report
     from manyview.report.run import write_report
 
-__all__ = ["write_report"]
+__all__ = ["Report", "write_report"]
 
-__getattr__, __dir__ = lazily(__name__, {"write_report": "run"})
+__getattr__, __dir__ = lazily(__name__, {"Report": "file", "write_report": "run"})

@@ -17,6 +17,7 @@ import numpy as np
 from manyview._utils.drawing import AGREEMENTS, is_by_view, steps, usual_keys
 from manyview._utils.files import write_whole
 from manyview._utils.machine import one_thread
+from manyview._utils.progress import Step, report_step, say, showing_progress
 from manyview._utils.text import shortened
 from manyview.description import Description, describe
 from manyview.description.map import Shown, choose_shown, project
@@ -36,6 +37,7 @@ from manyview.report._view_graphs import (
 )
 from manyview.report.description_figures import sections
 from manyview.report.documents import describe_result, not_settled
+from manyview.report.file import Report
 from manyview.views import Views, check_views
 from manyview.views.checks import check_new_views
 from manyview.views.on_disk import is_on_disk, load_to_show
@@ -333,7 +335,8 @@ def write_report(
     audits: Iterable[Any] = (),
     description: Description | Literal[False] | None = None,
     sample_names: bool = True,
-) -> None:
+    verbose: bool = False,
+) -> Report:
     """Write the report on a fitted model: one HTML file that opens from disk and needs no network.
 
     Parameters
@@ -352,6 +355,13 @@ def write_report(
     sample_names : bool, default=True
         Whether to show ids, labels and metadata of single samples. Pages about patients get mailed around: with False,
         samples are shown by their row numbers, and only tables of groups remain.
+    verbose : bool, default=False
+        Show progress: as a bar in a notebook or a terminal, elsewhere as printed lines.
+
+    Returns
+    -------
+    Report
+        The file: a path that shows the page in a notebook.
 
     Raises
     ------
@@ -368,27 +378,50 @@ def write_report(
     >>> views = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = GraphEnsemble(3, n_members=4, random_state=0).fit(views)
     >>> with TemporaryDirectory() as folder:
-    ...     write_report(model, views, Path(folder, "report.html"))
-    ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
+    ...     report = write_report(model, views, Path(folder, "report.html"))
+    ...     Path(report).read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    with showing_progress(verbose):
+        summary = _summary_of(model, views, audits, description, sample_names, verbose)
+        _report_part(2, verbose, "drawing figures")
+        write_whole(path, render(summary))
+        _report_part(3, verbose, "written")
+    return Report(path)
+
+
+def _summary_of(
+    model: Any,
+    views: Any,
+    audits: Iterable[Any],
+    description: Description | Literal[False] | None,
+    sample_names: bool,
+    verbose: bool,
+) -> dict[str, Any]:
+    """Return what the report on a fitted model shows."""
+    _report_part(0, verbose, "describing the clusters")
     given = check_new_views(views, view_sizes=getattr(model, "view_sizes", None))
     if not is_on_disk(given):
         given = check_views(given, keep_float32=True)
-    whole, shown, samples = load_to_show(model, given)
+    whole, shown_model, samples = load_to_show(model, given)
     if description is None:
-        found = describe(samples, shown, p_values=False)
+        found = describe(samples, shown_model, p_values=False)
         description = count_all(found, whole.labels_, getattr(whole, "confidence_", None))
     elif description and samples is not given:
         raise ValueError(
             "description: the views are on disk, and the report draws samples of its own. Leave it out, or pass False."
         )
-    summary = summarise(
-        shown,
+    _report_part(1, verbose, "collecting samples and graphs")
+    return summarise(
+        shown_model,
         samples,
         describe_result(whole, given),
         audits=audits,
         description=description or None,
         sample_names=sample_names,
     )
-    write_whole(path, render(summary))
+
+
+def _report_part(done: int, verbose: bool, what: str) -> None:
+    say(verbose, f"write_report: {what}")
+    report_step(Step("write_report", done, 3, "parts"))

@@ -289,9 +289,14 @@ class Views:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{shortened(name)}: {d}" for name, d in zip(self.names, self.n_features, strict=True))
-        classes = "" if self.labels is None else f"; {_n_classes(self.labels)} classes"
+        classes = "" if self.labels is None else f"; {count_classes(self.labels)} classes"
         missing = "" if self.present is None else f"; {1 - self.present.mean():.0%} missing"
         return f"Views({self.n_samples} samples; {sizes}{classes}{missing})"
+
+    def _repr_html_(self) -> str:
+        from manyview.views.shown import views_as_html  # which builds on this module
+
+        return views_as_html(self)
 
     def has_view(self, view: int) -> np.ndarray | None:
         """Return which samples have this view; None if all do."""
@@ -316,14 +321,15 @@ class Views:
         return self.take(check_random_state(random_state).permutation(self.n_samples))
 
 
-def _n_classes(labels: np.ndarray) -> int:
+def count_classes(labels: np.ndarray) -> int:
     """Return the number of different labels, without missing ones (NaN, None)."""
     if labels.dtype.kind == "O":
-        return len({label for label in labels.tolist() if not _is_missing(label)})
+        return len({label for label in labels.tolist() if not is_no_class(label)})
     return len(np.unique(labels[~np.isnan(labels)] if labels.dtype.kind == "f" else labels))
 
 
-def _is_missing(label: Any) -> bool:
+def is_no_class(label: Any) -> bool:
+    """Return whether a label says that the class is not known."""
     # NaN differs from itself; comparing pandas' NA gives NA.
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
