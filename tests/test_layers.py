@@ -109,6 +109,7 @@ ALLOWED = {
         "_utils.compiled",
         "_utils.files",
         "_utils.formats",
+        "_utils.imports",
         "_utils.machine",
         "_utils.progress",
         "_utils.scalings",
