@@ -15,7 +15,7 @@ ROOT = Path(manyview.__file__).parent
 ALLOWED = {
     "__main__": {"cli"},
     "_version": set(),
-    "_utils.compiled": set(),
+    "_utils.compiled": {"_utils.files"},
     "_utils.drawing": set(),
     "_utils.environment": {"_utils.machine", "_version"},
     "_utils.files": set(),
@@ -125,6 +125,7 @@ ALLOWED = {
         "_utils.compiled",
         "_utils.files",
         "_utils.formats",
+        "_utils.imports",
         "_utils.machine",
         "_utils.progress",
         "_utils.progress_bar",

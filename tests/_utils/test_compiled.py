@@ -19,6 +19,23 @@ def test_compiles_and_keeps_what_it_compiled():
     assert type(double._cache).__name__ == "FunctionCache"
 
 
+def test_kernels_are_kept_in_the_cache_folder_of_the_user(tmp_path, monkeypatch):
+    """Beside the modules they would be left behind when the package is uninstalled."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    double = njit(cache=True)(lambda x: 2 * x)
+    assert double(21) == 42
+    assert double.stats.cache_path.startswith(str(tmp_path / "manyview" / "compiled"))
+    assert [path.suffix for path in tmp_path.rglob("*.nb*")] != []
+    assert numba.config.CACHE_DIR == ""
+
+
+def test_the_folder_of_the_environment_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "chosen"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert njit(cache=True)(lambda x: x).stats.cache_path.startswith(str(tmp_path / "chosen"))
+
+
 def test_other_errors_are_not_hidden(monkeypatch):
     def refuse(**options):
         raise RuntimeError("something else")

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import typer.main
 
 import manyview.experiments
-
-COMMANDS = ("list", "run", "show", "report", "export")
+from manyview.cli import app
 
 
 @pytest.fixture
@@ -21,15 +22,37 @@ def page(monkeypatch):
     return module
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("compare",), ("audit",), ("experiments",), *(("experiments", command) for command in COMMANDS)]
-)
+PROGRAM = typer.main.get_command(app)
+GROUPS = {(): PROGRAM, ("experiments",): PROGRAM.commands["experiments"]}
+EVERY = {(*words, name): command for words, group in GROUPS.items() for name, command in group.commands.items()}
+
+
+@pytest.mark.parametrize("words", [(), *EVERY], ids=" ".join)
 def test_help_has_an_example(call, words):
     result = call(*words, "--help")
     assert result.exit_code == 0
     own = " ".join(("manyview", *words))
     lines = [line.strip() for line in result.stdout.partition("Examples:")[2].splitlines()]
     assert any(line.startswith(own) for line in lines), "not there, or broken into two lines"
+
+
+@pytest.mark.parametrize("words", [words for words in EVERY if words not in GROUPS], ids=" ".join)
+def test_examples_can_be_parsed(words):
+    for example in EVERY[words].epilog.split("\n\n")[1:]:
+        typed = re.sub(r"^\w+=\S+ | > \S+$", "", example).split()  # an environment variable, a file for the output
+        assert tuple(typed[1 : len(words) + 1]) == words
+        EVERY[words].make_context("manyview", typed[len(words) + 1 :])  # an error if there is no such option
+
+
+def test_commands_are_listed_by_task(call):
+    listed = re.findall(r"^╭─ ([A-Z].*?) ─|^│ ([a-z][a-z-]+) ", call("--help").stdout, re.MULTILINE)
+    assert [heading or command for heading, command in listed] == [
+        *("Options", "Start here", "demo", "inspect"),
+        *("Your data", "cluster", "describe", "predict"),
+        *("Compare and check methods", "audit", "compare", "experiments"),
+        *("Look up and set up", "methods", "datasets", "warm-up"),
+    ]
+    assert {command for _, command in listed if command} == set(PROGRAM.commands)
 
 
 @pytest.mark.parametrize("words", [(), ("experiments",)])

@@ -16,11 +16,13 @@ benchmark file into the folder, without which the rest of the page is skipped.
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,24 +80,78 @@ def run_python(block: Block, variables: dict, where: str) -> None:
     assert not failed, "".join(said)
 
 
-def run_console(block: Block, where: str) -> None:
+# Runs commands of manyview in a process of their own each, a fork of one that has imported what takes most of the time
+# of a short command. Nothing has been computed there, so that no threads are lost by the fork.
+SERVER = """
+import json, os, sys
+import manyview.audit, manyview.cluster, manyview.description, manyview.experiments, manyview.report.run
+from manyview.cli import main
+for line in sys.stdin:
+    words, folder, output = json.loads(line)
+    child = os.fork()
+    if not child:
+        os.chdir(folder)
+        sys.argv = words
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        stream = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(stream, 1), os.dup2(stream, 2)
+        try:
+            main()
+        except SystemExit as end:
+            sys.stdout.flush()
+            os._exit(end.code or 0)
+        os._exit(99)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def environment() -> dict[str, str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    env = {**os.environ, "PATH": path, "COLUMNS": "110", "NO_COLOR": "1", "PYTHONWARNINGS": ""}
+    return {**os.environ, "PATH": path, "COLUMNS": "110", "NO_COLOR": "1", "PYTHONWARNINGS": ""}
+
+
+@pytest.fixture(scope="module")
+def manyview(tmp_path_factory) -> Iterator[Callable[[list[str]], tuple[int, str]]]:
+    """A function that runs a command of manyview, its words given, and returns the exit code and what it shows."""
+    output = tmp_path_factory.mktemp("shown") / "output.txt"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment()}
+    server = subprocess.Popen([sys.executable, "-c", SERVER], **pipes)
+
+    def run(words: list[str]) -> tuple[int, str]:
+        server.stdin.write(json.dumps([words, os.getcwd(), str(output)]) + "\n")
+        server.stdin.flush()
+        return int(server.stdout.readline()), output.read_text(encoding="utf-8")
+
+    yield run
+    server.stdin.close()
+    server.stdout.close()
+    server.wait(timeout=60)
+
+
+def run_command(command: str, manyview) -> tuple[int, str]:
+    """Return the exit code and what is shown, of a command for a shell."""
+    words = shlex.split(command.replace("\\\n", " "), comments=True)
+    if words[0] == "manyview" and not set(words) & {"|", ">", "&&"}:
+        return manyview(words)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(["bash", "-c", command], env=environment(), timeout=300, **streams)
+    return done.returncode, done.stdout
+
+
+def run_console(block: Block, where: str, manyview) -> None:
     for command, shown in _COMMAND.findall(block.text):
         if command.split()[0] in SET_UP:
             continue
-        done = subprocess.run(
-            ["bash", "-c", command], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
-        )
+        code, found = run_command(command, manyview)
         expected = _EXIT_CODE.search(command)
-        assert done.returncode == (int(expected[1]) if expected else 0), f"{where}: {command}\n{done.stdout}"
+        assert code == (int(expected[1]) if expected else 0), f"{where}: {command}\n{found}"
         if shown.strip():
             checker, example = doctest.OutputChecker(), doctest.Example(command, shown)
-            same = checker.check_output(shown, done.stdout, LIKE)
-            assert same, f"{where}: {command}\n{checker.output_difference(example, done.stdout, LIKE)}"
+            same = checker.check_output(shown, found, LIKE)
+            assert same, f"{where}: {command}\n{checker.output_difference(example, found, LIKE)}"
 
 
-def type_in(page: Path, data_file, *, slow: bool) -> None:
+def type_in(page: Path, data_file, manyview, *, slow: bool) -> None:
     variables: dict = {"__name__": "__main__"}
     if page.name == "README.md":
         write_own_files()
@@ -108,7 +164,7 @@ def type_in(page: Path, data_file, *, slow: bool) -> None:
         elif block.kind == "python":
             run_python(block, variables, where)
         elif block.kind == "console":
-            run_console(block, where)
+            run_console(block, where, manyview)
 
 
 def write_own_files() -> None:
@@ -135,9 +191,9 @@ def test_no_block_escapes(page):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=name)
 @pytest.mark.filterwarnings("ignore")
-def test_examples_work_as_typed(page, data_file, tmp_path, monkeypatch):
+def test_examples_work_as_typed(page, data_file, manyview, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    type_in(page, data_file, slow=False)
+    type_in(page, data_file, manyview, slow=False)
 
 
 @pytest.mark.slow
@@ -145,6 +201,6 @@ def test_examples_work_as_typed(page, data_file, tmp_path, monkeypatch):
     "page", [page for page in PAGES if any(block.kind == "slow" for block in blocks(page))], ids=name
 )
 @pytest.mark.filterwarnings("ignore")
-def test_slow_examples_work_as_typed(page, data_file, tmp_path, monkeypatch):
+def test_slow_examples_work_as_typed(page, data_file, manyview, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    type_in(page, data_file, slow=True)
+    type_in(page, data_file, manyview, slow=True)

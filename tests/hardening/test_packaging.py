@@ -294,7 +294,7 @@ def test_commands_work_with_the_core_dependencies(fresh, tmp_path):
         pandas.DataFrame(array).add_prefix("x").to_csv(tmp_path / f"{name}.csv", index=False)
     command = fresh.with_name("manyview")
     run(command, "cluster", "a.csv", "b.csv", "-k", "3", "--out", "out", cwd=tmp_path)
-    assert set(os.listdir(tmp_path / "out")) == {"labels.csv", "result.json", "graph.npz", "report.html"}
+    assert set(os.listdir(tmp_path / "out")) == {"labels.csv", "markers.csv", "result.json", "graph.npz", "report.html"}
     run(command, "demo", "--out", "demo", cwd=tmp_path)
     assert (tmp_path / "demo" / "report.html").is_file()
     assert "graph-ensemble" in run(command, "methods", cwd=tmp_path)

@@ -1,31 +1,52 @@
-"""Compilation of kernels with numba, with a cache on disk where a folder for it can be written."""
+"""Compilation of kernels with numba, with a cache on disk where a folder for it can be written.
+
+The cache is in the user's cache folder, and not beside the modules as numba would have it: files there would stay when
+the package is uninstalled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numba
 from numba.core import event
 
+from manyview._utils.files import user_cache
+
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile as ``numba.njit`` does, without a cache where there is no folder for one.
 
-    ``numba.njit(cache=True)`` raises an error if neither the folder of the package nor a home folder can be written to.
-    Every process then compiles on its own.
+    The folder is that of ``NUMBA_CACHE_DIR``, or one of the user. ``numba.njit(cache=True)`` raises an error if neither
+    these nor the folder of the package can be written to. Every process then compiles on its own.
     """
 
     def compile_lazily(function: Callable[..., Any]) -> Any:
         try:
-            return numba.njit(cache=cache, **options)(function)
+            with _in_user_cache():
+                return numba.njit(cache=cache, **options)(function)
         except RuntimeError as error:
             if "no locator available" not in str(error):
                 raise
             return numba.njit(**options)(function)
 
     return compile_lazily
+
+
+@contextmanager
+def _in_user_cache() -> Iterator[None]:
+    """Let numba keep what is declared in the block in the user's cache folder, unless another one is configured."""
+    config: Any = numba.config
+    configured = config.CACHE_DIR
+    try:
+        if not configured:
+            with suppress(RuntimeError):  # a user without a home
+                config.CACHE_DIR = str(user_cache() / "compiled")
+        yield
+    finally:
+        config.CACHE_DIR = configured
 
 
 @contextmanager

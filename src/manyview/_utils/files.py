@@ -27,6 +27,15 @@ Content: TypeAlias = str | bytes | Callable[[BinaryIO], object]
 """The content of a file: text, bytes, or a function that writes to an open file."""
 
 
+def user_cache() -> Path:
+    """Return the folder for what can be made again: ``manyview`` in ``XDG_CACHE_HOME``, or in ``~/.cache``.
+
+    It need not exist. A user without a home is a RuntimeError.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # the XDG rules: a relative path does not count
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "manyview"
+
+
 @contextmanager
 def whole_file(path: PathLike) -> Iterator[BinaryIO]:
     """Open a file for writing that gets its name at the end of the block, and only if there was no error.

@@ -14,6 +14,8 @@ import time
 STARTED = time.perf_counter()
 """When the import of the command line began; ``timings.start`` in result.json counts from here."""
 
+import os
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -32,6 +34,7 @@ from manyview.cli import (
     predict,
     warm_up,
 )
+from manyview.cli._completion import whole_words_for_bash
 from manyview.cli._errors import Program
 from manyview.cli._options import examples, help_alone
 
@@ -43,60 +46,68 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=examples("manyview demo", "manyview cluster views.mat -k 7", "manyview experiments list"),
+    epilog=examples(
+        "manyview demo", "manyview cluster mrna.csv mirna.csv --id patient -k auto", "manyview audit --help"
+    ),
 )
-app.command(epilog=examples("manyview demo", "manyview demo --out digits"))(demo.demo)
-app.command(
-    epilog=examples(
-        "manyview inspect MSRC-v5.mat",
-        "manyview inspect colour.csv texture.csv --id image --labels classes.csv:kind",
-        "manyview inspect data.npz --json",
-    )
-)(inspect.inspect)
-app.command(
-    epilog=examples(
-        "manyview cluster views.mat -k 7",
-        "manyview cluster mrna.csv mirna.csv methylation.csv --id patient -k auto --out tumours",
-        "manyview cluster colour.csv texture.csv --labels classes.csv:kind -k 5 --method sfmc --set n_anchors=100",
-        "manyview cluster table.csv --view-sizes 20,30 -k 4 --audit",
-        "manyview cluster mrna.csv mirna.csv -k 3 --metadata clinical.csv --survival days,dead --no-sample-names",
-        "manyview cluster mrna.csv mirna.csv --id patient -k 4 --save tumours.mv",
-    )
-)(cluster.cluster)
-app.command(
-    epilog=examples(
-        "manyview describe manyview-output mrna.csv mirna.csv --metadata clinical.csv",
-        "manyview describe clusters.csv:subtype@barcode mrna.csv mirna.csv --out subtypes",
-    )
-)(describe.describe)
-app.command(
-    epilog=examples(
-        "manyview predict tumours.mv new_mrna.csv new_mirna.csv --out new",
-        "manyview predict tumours.mv new_mrna.csv",
-        "manyview predict tumours.mv new_mrna.csv new_mirna.csv --join outer",
-        "manyview predict tumours.mv first.npy second.npy --names mirna,mrna",
-    )
-)(predict.predict)
-app.command(
-    epilog=examples(
-        "manyview compare flowers.mat -k 17",
-        "manyview compare colour.csv texture.csv --id flower -k 17 --methods graph-ensemble,sfmc --seeds 3",
-        "manyview compare flowers.mat -k 17 --store fits.sqlite --time-limit 600 --out comparison",
-    )
-)(compare.compare)
-app.command(
-    epilog=examples(
-        "manyview audit flowers.mat -k 17",
-        "manyview audit flowers.mat -k 17 --method tbgl --questions order --shuffles 10",
-        "manyview audit flowers.mat -k 17 --out audit --fail",
-    )
-)(audit.audit)
-app.command(epilog=examples("manyview methods", "manyview methods graph-ensemble", "manyview methods --json"))(
-    methods.methods
+_START, _CLUSTER, _COMPARE, _LOOK_UP = "Start here", "Your data", "Compare and check methods", "Look up and set up"
+
+
+def _add(panel: str, command: Callable[..., None], *lines: str) -> None:
+    """Add a command under a heading of ``manyview --help``, with the examples of its own help."""
+    app.command(rich_help_panel=panel, epilog=examples(*lines))(command)
+
+
+_add(_START, demo.demo, "manyview demo", "manyview demo --out digits")
+_add(
+    _START,
+    inspect.inspect,
+    "manyview inspect MSRC-v5.mat",
+    "manyview inspect colour.csv texture.csv --id image --labels classes.csv:kind",
+    "manyview inspect data.npz --json",
 )
-app.command(epilog=examples("manyview datasets", "MANYVIEW_DATA=folder manyview datasets --json"))(datasets.datasets)
-app.command(epilog=examples("manyview warm-up", "NUMBA_CACHE_DIR=/opt/cache manyview warm-up"))(warm_up.warm_up)
-app.add_typer(experiments.app, name="experiments")
+_add(
+    _CLUSTER,
+    cluster.cluster,
+    "manyview cluster views.mat -k 7",
+    "manyview cluster mrna.csv mirna.csv methylation.csv --id patient -k auto --out tumours",
+    "manyview cluster colour.csv texture.csv --labels classes.csv:kind -k 5 --method sfmc --set n_anchors=100",
+    "manyview cluster table.csv --view-sizes 20,30 -k 4 --audit",
+    "manyview cluster mrna.csv mirna.csv -k 3 --metadata clinical.csv --survival days,dead --no-sample-names",
+    "manyview cluster mrna.csv mirna.csv --id patient -k 4 --save tumours.mv",
+)
+_add(
+    _CLUSTER,
+    describe.describe,
+    "manyview describe manyview-output mrna.csv mirna.csv --metadata clinical.csv",
+    "manyview describe clusters.csv:subtype@barcode mrna.csv mirna.csv --out subtypes",
+)
+_add(
+    _CLUSTER,
+    predict.predict,
+    "manyview predict tumours.mv new_mrna.csv new_mirna.csv --out new",
+    "manyview predict tumours.mv new_mrna.csv",
+    "manyview predict tumours.mv new_mrna.csv new_mirna.csv --join outer",
+    "manyview predict tumours.mv first.npy second.npy --names mirna,mrna",
+)
+_add(
+    _COMPARE,
+    audit.audit,
+    "manyview audit flowers.mat -k 17",
+    "manyview audit flowers.mat -k 17 --method tbgl --questions order --shuffles 10",
+    "manyview audit flowers.mat -k 17 --out audit --fail",
+)
+_add(
+    _COMPARE,
+    compare.compare,
+    "manyview compare flowers.mat -k 17",
+    "manyview compare colour.csv texture.csv --id flower -k 17 --methods graph-ensemble,sfmc --seeds 3",
+    "manyview compare flowers.mat -k 17 --store fits.sqlite --time-limit 600 --out comparison",
+)
+app.add_typer(experiments.app, name="experiments", rich_help_panel=_COMPARE)
+_add(_LOOK_UP, methods.methods, "manyview methods", "manyview methods graph-ensemble", "manyview methods --json")
+_add(_LOOK_UP, datasets.datasets, "manyview datasets", "MANYVIEW_DATA=folder manyview datasets --json")
+_add(_LOOK_UP, warm_up.warm_up, "manyview warm-up", "NUMBA_CACHE_DIR=/opt/cache manyview warm-up")
 
 
 def _print_version(asked: bool) -> None:
@@ -121,4 +132,5 @@ def _program(
 
 def main() -> None:
     """Run the program with the arguments of the process."""
-    app(prog_name="manyview")
+    with whole_words_for_bash(os.environ):
+        app(prog_name="manyview")

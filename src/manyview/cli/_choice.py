@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from manyview._utils.scalings import SCALINGS
+from manyview.cli import _completion as completion
 
 if TYPE_CHECKING:
     from manyview.cluster import Method
@@ -31,13 +32,14 @@ ClustersOrRange = Annotated[
         help="Number of clusters, or a range to choose from, such as 2:60; auto chooses from a range that depends on "
         "the number of samples.",
         show_default=False,
+        autocompletion=completion.clusters,
     ),
 ]
 
 _SCALE_HELP = "\n\n".join(
     [
-        "How to scale the features of all views, or of one view; may be repeated for other views. Default: that of the "
-        "method, see: manyview methods NAME.",
+        "How to scale the features of all views, or of one view. May be repeated for other views. Default: that of "
+        "the method, see: manyview methods NAME.",
         *(f"{name}: {line}" for name, line in SCALINGS.items()),
     ]
 )
@@ -48,16 +50,30 @@ class Choice:
     """Which method to fit, and how: the options of every command that fits one."""
 
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help="Method to fit; see: manyview methods.")
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="Method to fit; see: manyview methods.",
+            autocompletion=completion.methods,
+        ),
     ] = DEFAULT_METHOD
     settings: Annotated[
         list[str],
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the method; may be repeated.", show_default=False
+            "--set", metavar="NAME=VALUE", help="A parameter of the method. May be repeated.", show_default=False
         ),
     ] = field(default_factory=list)
     scales: Annotated[
-        list[str], typer.Option("--scale", metavar="NAME|VIEW=NAME", help=_SCALE_HELP, show_default=False)
+        list[str],
+        typer.Option(
+            "--scale",
+            metavar="NAME|VIEW=NAME",
+            help=_SCALE_HELP,
+            show_default=False,
+            autocompletion=completion.scales,
+        ),
     ] = field(default_factory=list)
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0
     jobs: Annotated[

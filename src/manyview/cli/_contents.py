@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from manyview.cli import _completion as completion
 from manyview.cli._errors import say
 from manyview.exceptions import ViewsError
 
@@ -35,6 +36,7 @@ class Contents:
             help="Table of other facts about the samples, such as clinical data, to compare with the clusters; never "
             "used to find them. All columns, or those after the colon; after an @, the column with the ids if it is "
             "called otherwise than in the views. Samples without a row stay. May be repeated.",
+            autocompletion=completion.columns_of_file,
         ),
     ] = None
     survival: Annotated[
@@ -43,6 +45,7 @@ class Contents:
             metavar="TIME,EVENT",
             help="Columns of the metadata with times and events (1, dead, yes; 0, alive, no), for survival curves and "
             "a log-rank test.",
+            autocompletion=completion.survival_columns,
         ),
     ] = None
     rename: Annotated[
@@ -58,11 +61,16 @@ class Contents:
             metavar="COLUMN",
             help="Column of the metadata with paths of pictures, to show beside typical samples; seen from the folder "
             "of the metadata.",
+            autocompletion=completion.metadata_columns,
         ),
     ] = None
     texts: Annotated[
         str | None,
-        _contents(metavar="COLUMN", help="Column of the metadata with texts, to show beside typical samples."),
+        _contents(
+            metavar="COLUMN",
+            help="Column of the metadata with texts, to show beside typical samples.",
+            autocompletion=completion.metadata_columns,
+        ),
     ] = None
     markers: Annotated[
         int,

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from manyview._utils.formats import VIEW_FILES, in_words, name_without_extension
+from manyview.cli import _completion as completion
 from manyview.exceptions import ClassColumnWarning, OrientationWarning
 
 if TYPE_CHECKING:
     from manyview.views import Views
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_OUT = typer.Option("--out", "-o", metavar="DIR", help="Folder to write all files to.")
+_OUT = typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write all files to.")
 OutFolder = Annotated[Path, _OUT]
 OptionalOutFolder = Annotated[Path | None, _OUT]
 """For commands that write nothing unless asked to."""
@@ -161,8 +162,9 @@ class Source:
         _reading(
             "--id",
             metavar="COLUMN",
-            help="Column with the sample ids, by which rows are matched. Repeat it if files call it differently.",
+            help="Column with the sample ids, by which rows are matched. May be repeated if files call it differently.",
             show_default=False,
+            autocompletion=completion.columns,
         ),
     ] = None
     labels: Annotated[
@@ -171,10 +173,16 @@ class Source:
             metavar="FILE[:COLUMN[@ID]]",
             help="Known classes, for scores only: a file, or a column of it, and the column with its ids if that is "
             "called otherwise than in the views. Samples without a class stay. May be repeated: the first is scored.",
+            autocompletion=completion.columns_of_file,
         ),
     ] = None
     label_column: Annotated[
-        str | None, _reading(metavar="COLUMN", help="Column of the views' tables with the known classes.")
+        str | None,
+        _reading(
+            metavar="COLUMN",
+            help="Column of the views' tables with the known classes.",
+            autocompletion=completion.columns,
+        ),
     ] = None
     join: Annotated[
         Join,
@@ -223,7 +231,7 @@ class Source:
         _reading(
             "--transpose",
             metavar="[FILE]",
-            help="Features are in rows: in all files, or in FILE; may be repeated. Default: detected where the names "
+            help="Features are in rows: in all files, or in FILE. May be repeated. Default: detected where the names "
             "are unambiguous.",
             show_default=False,
         ),
@@ -235,16 +243,26 @@ class Source:
     ] = MatchIds.EXACT
     drop: Annotated[
         list[str] | None,
-        _reading(metavar="COLUMN", help="Column to leave out, or a pattern such as 'qc_*'. May be repeated."),
+        _reading(
+            metavar="COLUMN",
+            help="Column to leave out, or a pattern such as 'qc_*'. May be repeated.",
+            autocompletion=completion.columns,
+        ),
     ] = None
     only: Annotated[
         list[str] | None,
-        _reading(metavar="PATTERN", help="Features to keep, by name or pattern; others are left out. May be repeated."),
+        _reading(
+            metavar="PATTERN",
+            help="Features to keep, by name or pattern; others are left out. May be repeated.",
+            autocompletion=completion.columns,
+        ),
     ] = None
     one_hot: Annotated[
         list[str] | None,
         _reading(
-            metavar="COLUMN", help="Column of categories to replace by a column of 0 and 1 for each of its values."
+            metavar="COLUMN",
+            help="Column of categories to replace by a column of 0 and 1 for each of its values. May be repeated.",
+            autocompletion=completion.columns,
         ),
     ] = None
     impute: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from manyview._utils.files import write_folder
+from manyview.cli import _completion as completion
 from manyview.cli._choice import Choice, Clusters, parse_n_clusters, parse_settings
 from manyview.cli._errors import say
 from manyview.cli._options import AsJson, OptionalOutFolder, Source, grouped
@@ -30,7 +31,12 @@ def audit(
     clusters: Clusters,
     choice: Choice,
     questions: Annotated[
-        str, typer.Option(metavar="A,B,...", help="What to test: some of order, seeds, views.")
+        str,
+        typer.Option(
+            metavar="A,B,...",
+            help="What to test: some of order, seeds, views.",
+            autocompletion=completion.question_list,
+        ),
     ] = "order,seeds,views",
     shuffles: Annotated[int, typer.Option(min=1, help="Number of row orders to try.")] = 5,
     seeds: Annotated[int, typer.Option(min=1, help="Number of other random seeds to try.")] = 5,

@@ -31,7 +31,10 @@ def cluster(
     ] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
     describe: Annotated[
-        bool, typer.Option("--describe/--no-describe", help="Whether to say what is in the clusters.")
+        bool,
+        typer.Option(
+            "--describe/--no-describe", help="Whether to describe the clusters: markers, typical samples, metadata."
+        ),
     ] = True,
     save: Annotated[
         Path | None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from manyview._utils.files import write_folder
+from manyview.cli import _completion as completion
 from manyview.cli._choice import ClustersOrRange, as_typed, find_method, parse_n_clusters, slug
 from manyview.cli._errors import BAD_INPUT, STOPPED, say
 from manyview.cli._options import AsJson, OptionalOutFolder, Source, grouped
@@ -39,6 +40,7 @@ def compare(
             metavar="all|A,B,...",
             help="Methods to compare; see: manyview methods. A method of your own is module:Name or file.py:Name: a "
             "class with fit(list of arrays) and labels_, or a function of views, k and seed.",
+            autocompletion=completion.method_list,
         ),
     ] = ALL,
     seeds: Annotated[
@@ -49,7 +51,8 @@ def compare(
     ] = None,
     memory_limit: MemoryLimit = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Fits at a time. Default: one per core.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Fits at a time, each in its own process. Default: one per core."),
     ] = None,
     store: Annotated[
         Path | None,
@@ -57,9 +60,7 @@ def compare(
             metavar="FILE", help="Keep every fit in this file, so that the same command resumes after a stop."
         ),
     ] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Run fits again that ended without a result in the store.")
-    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run fits again that ended without a result.")] = False,
     out: OptionalOutFolder = None,
     as_json: AsJson = False,
 ) -> None:

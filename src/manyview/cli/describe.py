@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from manyview._utils.files import Content, write_folder
+from manyview.cli import _completion as completion
 from manyview.cli._contents import Contents
 from manyview.cli._errors import say
 from manyview.cli._options import AsJson, OutFolder, Source, grouped
@@ -34,6 +35,7 @@ def describe(
             help="Clusters to describe: the folder that manyview cluster wrote, or a table FILE[:COLUMN][@ID] with a "
             "label for each sample, from anywhere.",
             show_default=False,
+            autocompletion=completion.columns_of_file,
         ),
     ],
     source: Source,
@@ -46,7 +48,7 @@ def describe(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is in clusters: markers, typical samples, metadata, survival. Writes description.json and markers.csv.
+    """Describe clusters: markers, typical samples, metadata, survival. Writes description.json and markers.csv.
 
     The clusters are those of an earlier run, or labels from anywhere; FILES are the views that they were found in. The
     markers have p values if manyview can learn the clusters again, which takes the folder of an earlier run.

@@ -15,6 +15,7 @@ import typer
 
 from manyview._utils.files import write_folder, write_whole
 from manyview._utils.text import duration, printable
+from manyview.cli import _completion as completion
 from manyview.cli._errors import STOPPED, say
 from manyview.cli._options import AsJson, examples, help_alone
 from manyview.cli._output import Json, print_json, print_pieces, result_console
@@ -32,7 +33,12 @@ app = typer.Typer(
 )
 
 SpecName = Annotated[
-    str, typer.Argument(metavar="SPEC", help="Name of a bundled spec (see: list), or the path of a TOML file.")
+    str,
+    typer.Argument(
+        metavar="SPEC",
+        help="Name of a bundled spec (see: list), or the path of a TOML file.",
+        autocompletion=completion.specs,
+    ),
 ]
 StorePath = Annotated[
     Path | None,
@@ -55,11 +61,11 @@ MemoryLimit = Annotated[
 ]
 PartNames = Annotated[
     list[str],
-    typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec; may be repeated. Default: all."),
+    typer.Option("--part", "--only", metavar="PART", help="Only this part of the spec. May be repeated. Default: all."),
 ]
 Scores = Annotated[
     list[str],
-    typer.Option("--score", metavar="SCORE", help="Score to show; may be repeated. Default: those of the spec."),
+    typer.Option("--score", metavar="SCORE", help="Score to show. May be repeated. Default: those of the spec."),
 ]
 Seeds = Annotated[
     int | None, typer.Option("--seeds", min=1, metavar="N", help="Only the first N random seeds. Default: all.")
@@ -120,14 +126,15 @@ def run(
     spec: SpecName,
     store: StorePath = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes at a time. Default: one per core.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Fits at a time, each in its own process. Default: one per core."),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Limit for one cell. Default: that of the spec.")
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Limit for one fit. Default: that of the spec.")
     ] = None,
     memory_limit: MemoryLimit = None,
     parts: PartNames = [],  # noqa: B006  typer copies it
-    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that ended without a result.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run fits again that ended without a result.")] = False,
     seeds: Seeds = None,
     run_code: Annotated[
         bool,
@@ -137,7 +144,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run all cells of a spec that are not in the store yet.
+    """Run all cells of a spec that are not in the store yet; a cell is one fit of a method to a dataset.
 
     Every finished cell is stored at once. Stop with Ctrl-C at any time, and resume with the same command.
     """

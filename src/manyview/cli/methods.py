@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from manyview._utils.text import printable
+from manyview.cli import _completion as completion
 from manyview.cli._choice import find_method, scalings_of, slug
 from manyview.cli._options import AsJson
 from manyview.cli._output import new_table, print_json, result_console, words
@@ -25,7 +26,13 @@ _OPTIONS = {"n_clusters": "-k", "random_state": "--seed", "n_jobs": "--jobs", "v
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show the parameters of this method.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show the parameters of this method.",
+            show_default=False,
+            autocompletion=completion.methods,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -13,8 +13,8 @@ from manyview.cli._progress import fit_progress
 def warm_up() -> None:
     """Compile the code of the default method and keep it, so that the first fit is as fast as any other.
 
-    Run it once after the installation, or when an image of a container is built. The folder is that of the package or,
-    if it cannot be written to, one of the user; the environment variable NUMBA_CACHE_DIR names another.
+    Run it once after the installation, or when an image of a container is built. The folder is
+    manyview/compiled in the user's cache folder; the environment variable NUMBA_CACHE_DIR names another.
     """
     from manyview._utils.compiled import cache_folder
 

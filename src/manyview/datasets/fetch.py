@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from manyview._utils.files import whole_file
+from manyview._utils.files import user_cache, whole_file
 from manyview.datasets.catalogue import DATASETS, DatasetInfo
 from manyview.exceptions import DatasetError, warn_user
 from manyview.io import read_views
@@ -79,8 +79,7 @@ def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
         return Path(data_home).expanduser()
     if chosen := os.environ.get("MANYVIEW_DATA"):
         return Path(chosen).expanduser()
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # the XDG rules: a relative path does not count
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "manyview"
+    return user_cache()
 
 
 def fetch_dataset(
