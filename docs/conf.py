@@ -46,7 +46,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 10_000,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery.ByQuestion",
 }
 
 html_theme = "furo"
