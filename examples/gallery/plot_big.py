@@ -1,6 +1,6 @@
 """
-Big data: a hundred thousand samples from files, block by block
-===============================================================
+Big data: a hundred thousand samples from files
+===============================================
 
 ``GraphEnsemble`` learns its graphs on a draw and passes over the rest in blocks, so time and memory grow with the
 number of samples: :doc:`/scaling` has measurements up to a million. Views in ``.npy``, parquet or zarr files need not
@@ -55,13 +55,15 @@ print(f"rows in random order: ACC {scores['acc']:.3f}; {found_rare:.1%} of the r
 # draw explains the samples badly. The clusters have the sizes that were generated:
 
 sizes = {"generated": np.sort(np.bincount(made.labels)), "found": np.sort(np.bincount(model.labels_))}
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 for offset, (name, size) in zip((-0.2, 0.2), sizes.items(), strict=True):
-    left.bar(np.arange(8) + offset, size, width=0.38, label=name)
-left.set(xlabel="clusters, by size", ylabel="samples", xticks=[])
-left.spines[["top", "right"]].set_visible(False)
-left.legend(frameon=False, loc="upper left")
-_ = plot.embedding(model, views, max_points=4000, ax=right).set_title("4,000 of 100,000 samples")
+    ax.bar(np.arange(8) + offset, size, width=0.38, label=name)
+ax.set(xlabel="clusters, by size", ylabel="samples", xticks=[])
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False, loc="upper left")
+figure, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
+_ = plot.embedding(model, views, max_points=4000, ax=ax).set_title("4,000 of 100,000 samples")
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # Labels of new samples come in blocks, too:

@@ -96,9 +96,10 @@ counts = pd.crosstab(pd.Series(model.labels_, name="cluster"), pd.Series(views.l
 print(counts)
 names = {cluster: f"{cluster}: {counts.loc[cluster].idxmax()}" for cluster in counts.index}
 found = describe(views, model, rename=names)
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", width_ratios=[1, 1.15])
-plot.embedding(model, views, labels=[names[label] for label in model.labels_], ax=left).set_title("cells")
-_ = plot.markers(found, n_markers=2, ax=right)
+figure, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
+plot.embedding(model, views, labels=[names[label] for label in model.labels_], ax=ax).set_title("cells")
+figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
+_ = plot.markers(found, n_markers=2, ax=ax)
 
 # %%
 # ``manyview.to_anndata(views, model)`` returns the cells with labels and confidence in ``obs``, to go on with in

@@ -1,6 +1,6 @@
 """
-Embeddings: pictures and captions as vectors, and the typical samples of each cluster
-=====================================================================================
+Embeddings: pictures, captions, and typical samples
+===================================================
 
 Neural networks turn pictures and texts into vectors. Cluster the vectors of several networks together, then look at
 typical and doubtful samples, because the numbers of an embedding mean nothing to a reader. The pictures are

@@ -1,6 +1,6 @@
 """
-Missing views: how much accuracy is lost, and what not to do
-============================================================
+Missing views: how much accuracy is lost
+========================================
 
 Not every sample has every view. ``GraphEnsemble`` assigns a sample by the views that it has. Here views of
 scikit-learn's digits are removed at random, more and more of them, and the result is compared with two common ways

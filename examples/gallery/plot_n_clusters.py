@@ -1,6 +1,6 @@
 """
-How many clusters: a sure answer, an unsure one, and none at all
-================================================================
+How many clusters: a sure answer, an unsure one, none
+=====================================================
 
 ``suggest_n_clusters`` says how many clusters there are, and whether it is sure. Three cases: generated clusters that
 are clear, scikit-learn's digits, whose classes overlap, and a generated cloud without clusters. Nothing is downloaded.
@@ -15,7 +15,7 @@ are clear, scikit-learn's digits, whose classes overlap, and a generated cloud w
 import matplotlib.pyplot as plt
 import numpy as np
 
-from manyview import GraphEnsemble, Views, plot, suggest_n_clusters
+from manyview import GraphEnsemble, Views, suggest_n_clusters
 from manyview.datasets import load_digits_views, make_multiview
 
 clear = make_multiview(300, 5, noise=0.1, random_state=0)
@@ -50,12 +50,17 @@ print(suggestions["one cloud"])
 # The evidence
 # ------------
 #
-# The score of each number; the suggested number is marked. A sure answer has one peak far above all others.
+# The score of each number. A sure answer has one peak far above all others. ``plot.n_clusters(suggestion)`` draws
+# everything that was measured for one of them.
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-for ax, (name, suggestion) in zip(axes, suggestions.items(), strict=True):
-    plot.n_clusters(suggestion, keys=["score"], ax=ax)
-    ax.set_title(f"{name}: {'sure' if suggestion.sure else 'unsure'}")
+figure, ax = plt.subplots(figsize=(6, 4.2), layout="constrained")
+for (name, suggestion), style in zip(suggestions.items(), ("o-", "s--", "^:"), strict=True):
+    score = suggestion.curve["score"]
+    title = f"{name}: {'sure' if suggestion.sure else 'unsure'}"
+    ax.plot(suggestion.curve["n_clusters"], score, style, linewidth=2.2, markersize=6, label=title)
+ax.set(xlabel="number of clusters", ylabel="score", ylim=(0, None))
+ax.spines[["top", "right"]].set_visible(False)
+_ = ax.legend(frameon=False)
 
 # %%
 # Use it
@@ -66,5 +71,3 @@ for ax, (name, suggestion) in zip(axes, suggestions.items(), strict=True):
 
 model = GraphEnsemble(n_clusters="auto", k_range=range(2, 13), random_state=0).fit(clear)
 print(f"{model.n_clusters_} clusters of {np.bincount(model.labels_)} samples")
-
-# sphinx_gallery_thumbnail_number = -1

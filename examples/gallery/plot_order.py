@@ -1,6 +1,6 @@
 """
-Does the order of the rows matter? An audit
-===========================================
+Order audit: does the order of the rows matter?
+===============================================
 
 The samples are a set: their order in the file is arbitrary, and clusters must not depend on it. Some published methods
 do depend on it, and benchmark files are sorted by class, so they look better than they are. ``audit_order`` finds out

@@ -49,7 +49,7 @@ def test_images(run, capsys):
 
 def test_text(run, capsys):
     found = run("text")
-    assert found["n_figures"] == 2
+    assert found["n_figures"] == 3
     assert found["suggestion"].n_clusters == 5
     assert found["suggestion"].sure
     assert found["scores"]["acc"] > 0.95
@@ -61,7 +61,7 @@ def test_text(run, capsys):
 
 def test_omics(run, capsys):
     found = run("omics")
-    assert found["n_figures"] == 4
+    assert found["n_figures"] == 5
     assert not found["views"].present.all()
     assert found["suggestion"].n_clusters == 4
     assert found["scores"]["acc"] > 0.9 > found["k_means_accuracy"]
@@ -103,7 +103,7 @@ def test_embeddings(run, capsys):
 
 def test_cells(run, capsys):
     found = run("cells")
-    assert found["n_figures"] == 1
+    assert found["n_figures"] == 2
     assert found["accuracy"]["both, GraphEnsemble"] > 0.98 > 0.8 > found["accuracy"]["RNA, k-means"]
     assert abs(found["accuracy"]["side by side, k-means"] - found["accuracy"]["both, GraphEnsemble"]) < 0.01
     assert len(set(found["names"].values())) == 5, "each type is most frequent in one cluster"
@@ -136,7 +136,7 @@ def test_n_clusters(run):
 @pytest.mark.slow
 def test_big(run, capsys):
     found = run("big")
-    assert found["n_figures"] == 1
+    assert found["n_figures"] == 2
     assert found["scores"]["acc"] > 0.9
     assert found["found_rare"] > 0.9
     assert type(found["views"].arrays[0]).__name__ == "memmap"
