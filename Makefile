@@ -114,5 +114,5 @@ missing: .venv-peers-imml/ready ## samples that lack views: scores beside those 
 	.venv-peers-imml/bin/python benchmarks/missing.py --peers --results output/missing.jsonl
 
 clean: ## remove .venv, caches and output
-	rm -rf .coverage docs/api/generated docs/gallery docs/sg_execution_times.rst .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
+	rm -rf .coverage docs/api docs/gallery docs/sg_execution_times.rst .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis output build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

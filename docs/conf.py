@@ -46,7 +46,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 10_000,
-    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,  # a page that needs scripts from elsewhere
+    "within_subsection_order": "gallery.ByQuestion",
 }
 
 html_theme = "furo"

@@ -1,7 +1,7 @@
 """The pages that list methods, from what the methods say of themselves: a new method needs no change of a page.
 
-The directives ``{method-facts}`` and ``{method-situations}`` become tables. ``api/generated/cluster.rst`` and
-``api/generated/solvers.rst`` are made from ``_templates/api``, as autosummary reads files, not what directives become.
+The directives ``{method-facts}`` and ``{method-situations}`` become tables. The pages in ``api`` are made from
+``_templates/api``, as autosummary reads files, not what directives become.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from manyview.datasets import make_multiview
 from manyview.exceptions import ViewsError
 
 DOCS = Path(__file__).resolve().parents[1]
-PAGES = ("cluster", "solvers")
-"""Pages of the API reference that follow from the registry."""
+PAGES = ("index", "building-blocks", "solvers")
+"""Pages of the API reference."""
 
 
 def facts_table() -> str:
@@ -153,5 +153,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives, and write the generated pages before Sphinx looks for files."""
     app.add_directive("method-facts", MethodFacts)
     app.add_directive("method-situations", MethodSituations)
-    write_reference(DOCS / "api" / "generated")
+    write_reference(DOCS / "api")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

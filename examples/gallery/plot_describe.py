@@ -1,6 +1,6 @@
 """
-What is in my clusters: tumours by size, shape and texture of their cells
-=========================================================================
+Tumours: what is in my clusters?
+================================
 
 Labels are where the work begins. ``describe`` says what sets each cluster apart, which samples are typical and which
 doubtful, and what else goes with the clusters. The table is the one of 569 breast tumours that comes with scikit-learn:

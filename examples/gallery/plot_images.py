@@ -67,8 +67,9 @@ for name, table in compared.items():
 # Each row below is a cluster, sorted by confidence from left to right. ``confidence_`` is the share of the ensemble
 # that votes for the label of an image. Most mistakes are at the right end, and so are digits that are hard to read.
 
-n_shown = 22
-figure, axes = plt.subplots(10, 1, figsize=(9, 4.6), layout="constrained")
+n_shown = 16
+# sphinx_gallery_thumbnail_number = 2
+figure, axes = plt.subplots(10, 1, figsize=(7, 5), layout="constrained")
 for cluster, ax in enumerate(axes):
     members = np.flatnonzero(model.labels_ == cluster)
     members = members[np.argsort(-model.confidence_[members], kind="stable")]

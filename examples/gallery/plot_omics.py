@@ -1,6 +1,6 @@
 """
-Patients: three kinds of measurements, missing values, and an unknown number of groups
-======================================================================================
+Patients: missing measurements, unknown number of groups
+========================================================
 
 Tumours are measured in several ways, not all of them for every patient, in different units and laboratories. Here 300
 such patients are simulated: noisy measurements of mRNA, miRNA and protein for four subtypes. We go from raw tables to
@@ -114,10 +114,12 @@ full = views.present.all(axis=1)
 print(f"mean confidence with all three measurements {model.confidence_[full].mean():.3f}, with missing ones ", end="")
 print(f"{model.confidence_[~full].mean():.3f}")
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
-plot.embedding(model, views, ax=axes[0]).set_title("patients (pale: less sure)")
-plot.view_weights(model, ax=axes[1]).set_title("weights of the views")
-_ = plot.graph(model, ax=axes[2]).set_title("learned graph")
+figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
+plot.embedding(model, views, ax=ax).set_title("patients (pale: less sure)")
+figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+plot.view_weights(model, ax=axes[0]).set_title("weights of the views")
+_ = plot.graph(model, ax=axes[1]).set_title("learned graph")
+# sphinx_gallery_thumbnail_number = 3
 
 # %%
 # Is the result stable?

@@ -131,7 +131,7 @@ class LabelInspection:
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """Result of :func:`inspect_views`. Printing it gives a table and the problems.
+    """Result of :func:`manyview.audit.inspect_views`. Printing it gives a table and the problems.
 
     Parameters
     ----------

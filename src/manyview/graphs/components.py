@@ -87,7 +87,7 @@ def read_clusters(
 
 
 def graph_component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:
-    """Return what :func:`component_labels` does, for a graph among the samples; directions do not matter.
+    """Return what :func:`manyview.graphs.component_labels` does, for a graph among the samples, directed or not.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def read_graph_clusters(
     initial: sp.csr_array,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
-    """Return what :func:`read_clusters` does, for graphs among the samples.
+    """Return what :func:`manyview.graphs.read_clusters` does, for graphs among the samples.
 
     Parameters
     ----------

@@ -291,7 +291,7 @@ def choose_scaling(view: Array) -> str:
 
 
 def explain_scaling(view: Array) -> ChosenScaling:
-    """Return the scaling that :func:`choose_scaling` chooses for a view, and the reason.
+    """Return the scaling that :func:`manyview.graphs.choose_scaling` chooses for a view, and the reason.
 
     Parameters
     ----------

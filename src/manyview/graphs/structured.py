@@ -25,7 +25,7 @@ _BRACKETED = 1.001
 
 @dataclass(frozen=True)
 class StructuredGraph:
-    """Result of :func:`structured_graph`.
+    """Result of :func:`manyview.graphs.structured_graph`.
 
     ``graph`` has the shape of the input; ``n_components`` counts its components without unused anchors; ``history``
     lists (λ, number of components) after each iteration.

@@ -102,7 +102,7 @@ def describe_version(path: PathLike) -> str:
 
 
 def read_file(path: PathLike) -> tuple[Any, list[np.ndarray]]:
-    """Read a file of :func:`write_file`; any changed byte is an error.
+    """Read a file of :func:`manyview.store.write_file`; any changed byte is an error.
 
     Parameters
     ----------
