@@ -51,8 +51,8 @@ print(f"rows in random order: ACC {scores['acc']:.3f}; {found_rare:.1%} of the r
 # The rare cluster
 # ----------------
 #
-# A draw of a few thousand samples has hardly any of the rare cluster, so the fit draws a second time, where the first
-# draw explains the samples badly. The clusters have the sizes that were generated:
+# The 10,000 samples that are learned on have about a hundred of it. Of clusters that are rarer still, see
+# :doc:`/scaling`. Sizes as generated and as found:
 
 sizes = {"generated": np.sort(np.bincount(made.labels)), "found": np.sort(np.bincount(model.labels_))}
 figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
