@@ -63,9 +63,9 @@ print(f"{1 - rna.nnz / np.prod(rna.shape):.0%} of the RNA counts are zero")
 #
 # Counts go in as they are: ``scaling="auto"`` recognises them, and sparse views stay sparse. For comparison, k-means on
 # logarithms of relative counts, for each view alone and side by side. With five round clusters and both views, k-means
-# does as well; it has to be given the right transformation, and the equal weight of both views has to suit. The proteins
-# were chosen among five settings as one in which both views are needed; in another, with NK cells closer to CD8 T cells,
-# k-means side by side had .996 and ``GraphEnsemble`` .878: simulated cells rank no methods.
+# does as well; it has to be given the right transformation, and the equal weight of both views has to suit. The
+# proteins were chosen among five settings as one in which both views are needed; in another, with NK cells closer to
+# CD8 T cells, k-means side by side had .996 and ``GraphEnsemble`` .878: simulated cells rank no methods.
 
 model = GraphEnsemble(n_clusters=5, random_state=0).fit(views)
 print(f"scaling that was chosen: {model.scaling_}")

@@ -43,8 +43,8 @@ def whitened(views, k, seed, n_components=4):
 # The data
 # --------
 #
-# Two datasets, one of them with noise views, as tables with a column of ids. The classes are for scoring only. The noise
-# was chosen among five levels as one at which the methods differ, so this shows how to compare, not which is better.
+# Two datasets, one of them with noise views, as tables with a column of ids. The classes are for scoring only. The
+# noise was chosen among five levels as one at which the methods differ: this shows how to compare, not which is better.
 
 for name, n_noise_views in (("clean", 0), ("noisy", 4)):
     made = make_multiview(240, 4, n_noise_views=n_noise_views, n_features=20, noise=0.4, random_state=1)
