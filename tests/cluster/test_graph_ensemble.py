@@ -39,7 +39,9 @@ def assert_same(model, other, rows=slice(None)):
 # The order of samples and views ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["MSRC-v5", "BBCSport", "3Sources", "Handwritten4"])
+@pytest.mark.parametrize(
+    "name", ["MSRC-v5", "BBCSport", "3Sources", pytest.param("Handwritten4", marks=pytest.mark.slow)]
+)
 def test_benchmark_files_in_any_order(benchmark_file, name):
     views = read_views(benchmark_file(f"{name}.mat"))
     k = len(np.unique(views.labels))

@@ -22,7 +22,7 @@ METHODS = {method.name: method for method in available_methods()}
 ORDER_FREE = [name for name, method in METHODS.items() if not method.facts.order_dependent]
 ORDER_DEPENDENT = [name for name, method in METHODS.items() if method.facts.order_dependent]
 # Ensembles are made smaller here: what is tested does not depend on their size.
-QUICK = {"GraphEnsemble": {"n_members": 8}}
+QUICK = {"RDEKM": {"n_init": 2}, "GraphEnsemble": {"n_members": 8}}
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -23,7 +23,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from manyview import OrderDependenceWarning
 from manyview.cluster import available_methods
-from manyview.exceptions import ReducedNeighborsWarning, ViewsError
+from manyview.exceptions import ReducedNeighborsWarning, UnlikeFitWarning, ViewsError
 
 EXAMPLES = int(os.environ.get("MANYVIEW_EXAMPLES", "15"))
 HANG = 120  # seconds, for a fit that takes a fraction of one
@@ -31,7 +31,7 @@ METHODS = {method.name: method.estimator for method in available_methods()}
 # Those that look for the nearest other samples, of which there must be two; ConcatSpectral counts the sample itself.
 NEIGHBOURS = {name for name, method in METHODS.items() if method.facts.input_kind == "neighbour graphs"}
 NEIGHBOURS -= {"ConcatSpectral"}
-DOCUMENTED = (ConvergenceWarning, OrderDependenceWarning, ReducedNeighborsWarning)
+DOCUMENTED = (ConvergenceWarning, OrderDependenceWarning, ReducedNeighborsWarning, UnlikeFitWarning)
 tried = settings(
     max_examples=EXAMPLES,
     deadline=None,

@@ -35,6 +35,7 @@ from manyview.views.new_samples import match_fitted, order_columns
 _DEVIATIONS = 4.0
 # New samples and anchors of which the distances are compared; how many times as far is far, squared.
 _LOOKED_AT, _COMPARED_WITH, _FAR = 100, 300, 4.0
+_FEW_ANCHORS = 20  # below, how far apart they are says little
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def warn_of_other_scale(known: AnchoredViews, views: Views) -> None:
     for source in range(len(known.scalings)):
         values, present = given_view(known, some, source)
         space = next((space for space in known.spaces if source in space.views), None)
-        if space is None or not present.any():
+        if space is None or not present.any() or len(space.positions) < _FEW_ANCHORS:
             continue
         at = space.views.index(source)
         columns = slice(space.starts[at], [*space.starts, space.values.shape[1]][at + 1])

@@ -156,9 +156,12 @@ def _known(views: Views) -> np.ndarray:
     return np.ones((views.n_samples, views.n_views), dtype=bool) if views.present is None else views.present
 
 
-def check_new_views(views: Any, *, view_sizes: ViewSizes | None = None) -> Views:
-    """Convert the containers of samples whose values are checked block by block; see :func:`check_block`."""
-    return _as_views(views if view_sizes is None else split_columns(views, view_sizes))
+def check_new_views(views: Any, *, view_sizes: ViewSizes | None = None, any_columns: bool = False) -> Views:
+    """Convert the containers of samples whose values are checked block by block; see :func:`check_block`.
+
+    ``any_columns`` of data frames may be ids or classes, of which the caller speaks.
+    """
+    return _as_views(views if view_sizes is None else split_columns(views, view_sizes), any_columns)
 
 
 def check_block(block: Views, first_row: int) -> Views:
@@ -184,7 +187,7 @@ def _nonzero_rows(values: Array) -> np.ndarray:
     return np.asarray(abs(values).max(axis=1).todense()).ravel() != 0
 
 
-def _as_views(views: Any) -> Views:
+def _as_views(views: Any, any_columns: bool = False) -> Views:
     """Convert containers to Views; values are checked later."""
     if isinstance(views, Views):
         return views
@@ -213,7 +216,7 @@ def _as_views(views: Any) -> Views:
     if any(is_annotated(array) for array in arrays):
         return Views(**modality_views(dict(zip(names or default_names(len(arrays)), arrays, strict=True))))
     given = Views(arrays, names)
-    if any(is_frame(array) for array in arrays):
+    if not any_columns and any(is_frame(array) for array in arrays):
         check_frames(given.names, arrays)
     return replace(given, sample_ids=_common_index(given))
 
