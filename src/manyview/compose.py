@@ -141,7 +141,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         Views or DataFrame
             With the same names, ids, labels and missing views; where a view is missing, its row is zero. A data frame
-            if :meth:`set_output` asks for it.
+            if ``set_output`` asks for it.
         """
         check_is_fitted(self)
         checked = self._check(X, min_samples=1)

@@ -19,7 +19,7 @@ new Response(page).text().then(text => { document.open(); document.write(text); 
 
 
 class Report(os.PathLike[str]):
-    """A report in a file, as :func:`write_report` returns it; a path wherever one is expected.
+    """A report in a file, as :func:`manyview.report.write_report` returns it; a path wherever one is expected.
 
     In a notebook the page is shown in the output of the cell, where it works like the file itself. It becomes a part of
     the notebook, in 2 to 3 MB; end the line with a semicolon to leave it out.
