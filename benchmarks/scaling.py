@@ -196,6 +196,7 @@ def best(runs: dict[str, tuple[Run, dict[str, Any]]], data: Callable[[int], Data
                 print(f"{what:52s} {error}", flush=True)
                 del runs[what]
                 continue
+            print(f"  {what}: {result['seconds']:.1f} s", flush=True)
             found[what] = min(found.get(what, result), result, key=lambda result: result["seconds"])
     first = next(iter(found.values()))
     for what, result in found.items():
