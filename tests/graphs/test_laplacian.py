@@ -43,6 +43,46 @@ def test_singular_vectors_are_the_smallest_eigenvectors(graph, make):
     np.testing.assert_allclose(np.diag(p.T @ laplacian(graph) @ p), 1 - values[:3], atol=1e-10)
 
 
+def many_anchors(n_components, *, bridge=0.0, copies=False):
+    """Make a graph of parts of the same size, alike if ``copies``, that bridges may tie to a hub."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for _ in range(n_components):
+        rng = np.random.default_rng(0) if copies else rng
+        shape = (1990 // n_components, 990 // n_components)
+        parts.append(rng.random(shape) * (rng.random(shape) < 0.05))
+    dense = np.zeros((2000, 1000))
+    for c, part in enumerate(parts):
+        i, j = c * part.shape[0], c * part.shape[1]
+        dense[i : i + part.shape[0], j : j + part.shape[1]] = part
+        dense[1995, j] = bridge
+    dense[1995:, 995:] = 1.0
+    return normalize_bipartite(sp.csr_array(dense))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_components": 1, "bridge": 0.5},
+        {"n_components": 5},
+        {"n_components": 5, "bridge": 1e-3},
+        {"n_components": 5, "bridge": 0.1, "copies": True},  # connected, every eigenvalue of a part four times
+        {"n_components": 5, "copies": True},
+    ],
+)
+def test_graphs_with_many_anchors_have_the_singular_vectors_of_a_dense_decomposition(settings):
+    graph = many_anchors(**settings)
+    u, values, v = leading_singular_vectors(graph, 8, 9)
+    squares, vectors = np.linalg.eigh((graph.T @ graph).toarray())
+    squares, vectors = squares[::-1], vectors[:, ::-1]
+    np.testing.assert_allclose(values**2, squares[:9], atol=1e-10)
+    np.testing.assert_allclose(u.T @ u, np.eye(8), atol=1e-9)
+    np.testing.assert_allclose(graph @ v, u * values[:8], atol=1e-9)
+    gap = squares[7] - squares[8]
+    if gap > 1e-6:  # else the eighth vector is one of several
+        np.testing.assert_allclose(v @ v.T, vectors[:, :8] @ vectors[:, :8].T, atol=1e-9 / gap)
+
+
 def test_vanishing_values_give_zero_vectors_not_nan():
     matrix = np.outer(np.arange(1.0, 7), np.ones(4))
     u, values, _ = leading_singular_vectors(matrix, 3)

@@ -21,7 +21,7 @@ from manyview.views import Array, Views
 
 # Dense n x n arrays at the peak besides two per view: the mean of the others, and the products with it.
 _TEMPORARY = 4
-# Columns of a kernel that are spread at a time: at 4,000 samples four times faster than all at once, with the same bits.
+# Columns of a kernel that are spread at a time: at 4,000 samples four times faster than all at once, same bits.
 _COLUMNS = 64
 
 

@@ -4,7 +4,7 @@ from manyview._utils.scalings import SCALINGS
 from manyview.graphs.anchors import ANCHOR_SELECTORS, select_das, select_kmeans, select_random, select_vda
 from manyview.graphs.canonical import CanonicalOrder, canonical_order
 from manyview.graphs.components import component_labels, graph_component_labels, read_clusters, read_graph_clusters
-from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
+from manyview.graphs.laplacian import normalize_bipartite
 from manyview.graphs.neighbours import nearest_lists
 from manyview.graphs.scaling import (
     SCALERS,
@@ -20,6 +20,7 @@ from manyview.graphs.spectrum import (
     laplacian_eigenvectors,
     largest_eigenvectors,
     largest_eigenvectors_by_part,
+    leading_singular_vectors,
     normalize_graph,
     symmetrize,
 )

@@ -8,9 +8,15 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from manyview.exceptions import warn_user
-from manyview.graphs.laplacian import leading_singular_vectors, normalize_bipartite
+from manyview.graphs.laplacian import normalize_bipartite
 from manyview.graphs.scaling import scale_unit_rows
-from manyview.graphs.spectrum import drop_weak_edges, largest_eigenvectors_by_part, normalize_graph, symmetrize
+from manyview.graphs.spectrum import (
+    drop_weak_edges,
+    largest_eigenvectors_by_part,
+    leading_singular_vectors,
+    normalize_graph,
+    symmetrize,
+)
 
 
 def component_labels(graph: sp.csr_array) -> tuple[int, np.ndarray]:

@@ -59,41 +59,6 @@ def normalize_bipartite(graph: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr
     return scale_edges(graph, left, right)
 
 
-def leading_singular_vectors(
-    matrix: np.ndarray | sp.csr_array, n_vectors: int, n_values: int | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute leading singular triplets of a tall matrix through its small Gram matrix.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, m)
-    n_vectors : int
-        Number of vectors; at most m are returned.
-    n_values : int, optional
-        Number of singular values, at least ``n_vectors`` (default).
-
-    Returns
-    -------
-    u, values, v : ndarrays of shapes (n, n_vectors), (n_values,), (m, n_vectors)
-        Descending. The left vector of a vanishing singular value is zero.
-    """
-    n_vectors = min(n_vectors, matrix.shape[1])
-    n_values = min(n_values or n_vectors, matrix.shape[1])
-    # Anchors without edges are empty columns. A graph that is being thinned out has many; they are left out.
-    used = _nonempty_columns(matrix)
-    if len(used) < n_values:
-        used = np.arange(matrix.shape[1])
-    part = matrix[:, used] if len(used) < matrix.shape[1] else matrix
-    squares, vectors = some_eigenvectors(gram(part), len(used) - n_values, len(used) - 1)
-    values, vectors = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors[:, ::-1][:, :n_vectors]
-    u = np.asarray(part @ vectors)
-    top = values[:n_vectors]
-    u = np.divide(u, top, out=np.zeros_like(u), where=top > 1e-12 * max(values[0], 1e-300))
-    v = np.zeros((matrix.shape[1], n_vectors))
-    v[used] = vectors
-    return u, values, v
-
-
 def some_eigenvectors(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute eigenvalues number ``first`` to ``last``, ascending, and eigenvectors of a dense symmetric matrix."""
     try:
@@ -167,12 +132,6 @@ def _filter(
     for _ in range(degree - 1):
         before, now = now, 2 / half * (apply(now) - half * now) - before
     return now
-
-
-def _nonempty_columns(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
-    if isinstance(matrix, np.ndarray):
-        return np.flatnonzero(matrix.any(axis=0))
-    return np.flatnonzero(np.bincount(matrix.indices, weights=matrix.data != 0, minlength=matrix.shape[1]))
 
 
 def gram(matrix: np.ndarray | sp.csr_array) -> np.ndarray:

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from manyview.graphs.components import component_labels
-from manyview.graphs.laplacian import edge_costs, inverse_sqrt, leading_singular_vectors, normalize_bipartite
-from manyview.graphs.spectrum import drop_weak_edges
+from manyview.graphs.laplacian import edge_costs, inverse_sqrt, normalize_bipartite
+from manyview.graphs.spectrum import drop_weak_edges, leading_singular_vectors
 from manyview.proximal import project_simplex_sparse
 
 Variant = Literal["code", "rows"]

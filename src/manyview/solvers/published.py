@@ -52,7 +52,7 @@ from typing import Any, Literal
 import numpy as np
 
 from manyview.engines import RowThreads
-from manyview.graphs.laplacian import leading_singular_vectors
+from manyview.graphs.spectrum import leading_singular_vectors
 from manyview.solvers import _kernels as kernels
 from manyview.tensor import prox_schatten
 from manyview.tensor.schatten import NormScale
