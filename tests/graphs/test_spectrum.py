@@ -17,7 +17,7 @@ from manyview.graphs import (
     symmetrize,
 )
 from manyview.graphs.laplacian import edge_costs, some_eigenvectors
-from manyview.graphs.spectrum import random_walk_eigenvectors
+from manyview.graphs.spectrum import random_walk_eigenvectors, symmetric_product
 
 SIZES = {"dense": 60, "lanczos": 500}
 
@@ -35,6 +35,19 @@ def in_pieces(n, n_pieces, seed=0):
     x = points(n, seed)
     x[:, 0] += 100 * (np.arange(n) % n_pieces)
     return neighbor_graph(x, 5)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "float32"])
+@pytest.mark.parametrize("shape", [(7,), (7, 1), (7, 3)])
+def test_a_symmetric_product_is_the_product(layout, shape):
+    matrix = np.random.default_rng(0).random((7, 7))
+    matrix = np.asarray(matrix + matrix.T, order=layout if layout in "CF" else "C")
+    matrix = np.repeat(matrix, 2, axis=1)[:, ::2] if layout == "strided" else matrix
+    matrix = matrix.astype(np.float32) if layout == "float32" else matrix
+    x = np.random.default_rng(1).random(shape)
+    product = symmetric_product(matrix, x)
+    assert product.shape == shape
+    np.testing.assert_allclose(product, matrix @ x, rtol=1e-13)
 
 
 @pytest.mark.parametrize("n", SIZES.values(), ids=SIZES)

@@ -7,11 +7,13 @@ Eigenvectors are defined up to sign, and up to rotation if eigenvalues coincide;
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from scipy.linalg.blas import dsymv
 from scipy.sparse.csgraph import connected_components
 
 from manyview.graphs.laplacian import gram, inverse_sqrt, leading_eigenvectors, scale_edges, some_eigenvectors
@@ -92,13 +94,27 @@ def largest_eigenvectors(
     return values[::-1], vectors[:, ::-1]
 
 
+def symmetric_product(matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return ``Ax`` for a dense symmetric A and a vector or several.
+
+    A product with a vector takes as long as A takes to be read, and half of A is enough.
+    """
+    stored = matrix if matrix.flags.f_contiguous else matrix.T  # equal; BLAS would copy the other one
+    if x.ndim > 1 or matrix.dtype != np.float64 or not stored.flags.f_contiguous:
+        return matrix @ x
+    return dsymv(1.0, stored, x, lower=1)
+
+
 def _lanczos(matrix: SquareMatrix, n_vectors: int, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
     """Apply Lanczos' method; return None if it does not converge because eigenvalues are too close."""
     n = matrix.shape[0]
     width = min(n, max(2 * n_vectors + 1, 40))
+    operator = matrix
+    if isinstance(matrix, np.ndarray):
+        operator = spla.LinearOperator(matrix.shape, partial(symmetric_product, matrix), dtype=matrix.dtype)
     try:
         values, vectors = spla.eigsh(
-            matrix, n_vectors, which="LA", v0=_start_vector(n, start), ncv=width, maxiter=_RESTARTS, **_fixed_draws()
+            operator, n_vectors, which="LA", v0=_start_vector(n, start), ncv=width, maxiter=_RESTARTS, **_fixed_draws()
         )
     except spla.ArpackNoConvergence:
         return None

@@ -29,6 +29,7 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from manyview.graphs import leading_singular_vectors
+from manyview.graphs.spectrum import symmetric_product
 from manyview.solvers._subspaces import agreement, leading_directions
 
 
@@ -45,7 +46,7 @@ def update_embedding(graph: np.ndarray, pull: np.ndarray, weight: float, start: 
     """U-step: ``argmax_U tr(Uᵀ(N_v + λWWᵀ)U)  s.t.  UᵀU = I``; ``start`` is the last U_v, ``pull`` is W."""
 
     def apply(x: np.ndarray) -> np.ndarray:
-        return graph @ x + weight * (pull @ (pull.T @ x))
+        return symmetric_product(graph, x) + weight * (pull @ (pull.T @ x))
 
     operator = spla.LinearOperator(graph.shape, matvec=apply, matmat=apply, dtype=np.float64)
     return leading_directions(operator, start.shape[1], start)
