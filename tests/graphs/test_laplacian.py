@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.graphs import leading_singular_vectors, normalize_bipartite
+from manyview.graphs import leading_singular_vectors, normalize_bipartite, spectrum
 from manyview.graphs.laplacian import _filter, gram, inverse_sqrt, leading_eigenvectors
 
 
@@ -81,6 +81,13 @@ def test_graphs_with_many_anchors_have_the_singular_vectors_of_a_dense_decomposi
     gap = squares[7] - squares[8]
     if gap > 1e-6:  # else the eighth vector is one of several
         np.testing.assert_allclose(v @ v.T, vectors[:, :8] @ vectors[:, :8].T, atol=1e-9 / gap)
+
+
+def test_graphs_with_many_edges_are_decomposed_densely():
+    thin = many_anchors(5)
+    assert spectrum._is_thin(thin)
+    assert not spectrum._is_thin(thin[:, :700])
+    assert not spectrum._is_thin(sp.csr_array(np.ones((2000, 1000))))
 
 
 def test_vanishing_values_give_zero_vectors_not_nan():

@@ -29,8 +29,9 @@ _DENSE_SIZE = 400
 _RESTARTS = 100
 _LARGE_SIZE = 5000
 _BLOCK_TOLERANCE = 1e-8
-# From this number of columns on, the Gram matrix of a graph is decomposed as a sparse one: six times faster at 2,000.
-_MANY_COLUMNS = 800
+# From this number of columns on, the Gram matrix of a graph with few edges is decomposed as a sparse one: six times
+# faster at 2,000. The sparse product takes about this many times as long, per operation, as a dense decomposition.
+_MANY_COLUMNS, _SPARSE_COST = 800, 100
 _TAKES_RNG = "rng" in inspect.signature(spla.eigsh).parameters
 
 
@@ -208,7 +209,7 @@ def leading_singular_vectors(
     if len(used) < n_values:
         used = np.arange(matrix.shape[1])
     part = matrix[:, used] if len(used) < matrix.shape[1] else matrix
-    if sp.issparse(part) and len(used) > max(_MANY_COLUMNS, 20 * n_values) and part.data.min() >= 0:
+    if sp.issparse(part) and _is_thin(part) and len(used) > 20 * n_values and part.data.min() >= 0:
         squares, vectors = largest_eigenvectors_by_part(sp.csr_array(part.T @ part), n_values)
     else:
         squares, vectors = some_eigenvectors(gram(part), len(used) - n_values, len(used) - 1)
@@ -220,6 +221,11 @@ def leading_singular_vectors(
     v = np.zeros((matrix.shape[1], n_vectors))
     v[used] = vectors
     return u, values, v
+
+
+def _is_thin(graph: sp.csr_array) -> bool:
+    n, m = graph.shape
+    return m > _MANY_COLUMNS and _SPARSE_COST * graph.nnz**2 / max(n, 1) < m**3
 
 
 def _nonempty_columns(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
