@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "methods",
+    "tables",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
