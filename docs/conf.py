@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "constants",
     "mathml",
     "methods",
     "tables",
