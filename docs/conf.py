@@ -20,8 +20,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "constants",
     "mathml",
     "methods",
+    "tables",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]

@@ -9,9 +9,14 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 
+def mathml(formula: str, display: str = "inline") -> str:
+    """Return a formula as MathML; ``aligned``, which the converter does not know, is the same as ``split``."""
+    return convert(formula.replace("{aligned}", "{split}"), display=display)
+
+
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a line."""
-    self.body.append(convert(node.astext()))
+    self.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
@@ -23,7 +28,7 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
         self.body.append(f'<span class="eqno">({number})')
         self.add_permalink_ref(node, "Link to this equation")
         self.body.append("</span>")
-    self.body.append(convert(node.astext(), display="block"))
+    self.body.append(mathml(node.astext(), display="block"))
     self.body.append("</div>\n")
     raise nodes.SkipNode
 

@@ -60,7 +60,7 @@ for offset, (name, size) in zip((-0.2, 0.2), sizes.items(), strict=True):
     ax.bar(np.arange(8) + offset, size, width=0.38, label=name)
 ax.set(xlabel="clusters, by size", ylabel="samples", xticks=[])
 ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False, loc="upper left")
+ax.legend(frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.14))
 figure, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
 _ = plot.embedding(model, views, max_points=4000, ax=ax).set_title("4,000 of 100,000 samples")
 # sphinx_gallery_thumbnail_number = 2

@@ -99,10 +99,10 @@ for name, third in zip(("least", "middle", "most"), thirds, strict=True):
 # clusters. A view has a larger weight if the clusters cut fewer edges of its own graph. The last picture is a
 # map: images between two clusters resemble both, and pale ones have a low confidence.
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
-plot.graph(model, ax=axes[0]).set_title("learned graph")
-plot.view_weights(model, ax=axes[1]).set_title("weights of the views")
-_ = plot.embedding(model, views, ax=axes[2]).set_title("images (pale: less sure)")
+figure, axes = plt.subplot_mosaic([["graph", "weights"], ["map", "map"]], figsize=(9, 8), layout="constrained")
+plot.graph(model, ax=axes["graph"]).set_title("learned graph")
+plot.view_weights(model, ax=axes["weights"]).set_title("weights of the views")
+_ = plot.embedding(model, views, ax=axes["map"]).set_title("images (pale: less sure)")
 
 # %%
 # Predict new images

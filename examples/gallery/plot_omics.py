@@ -77,7 +77,7 @@ print(views)
 figure, ax = plt.subplots(figsize=(9, 1.6), layout="constrained")
 ax.imshow(views.present.T, aspect="auto", cmap="Blues", vmin=0, vmax=1.4, interpolation="nearest")
 ax.set(yticks=range(3), yticklabels=views.names, xlabel="patients")
-ax.set_title(f"{1 - views.present.mean():.0%} of all measurements are missing")
+_ = ax.set_title(f"{1 - views.present.mean():.0%} of all measurements are missing")
 
 # %%
 # How many groups?

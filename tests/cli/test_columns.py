@@ -50,6 +50,18 @@ def test_every_error_leads_to_the_next_command(call, patients, monkeypatch):
     assert "imputed 4 missing cells by the median of the column: rna 4" in page
 
 
+def test_a_clinical_table_among_the_views_is_recognised(call, patients):
+    clinical = pd.DataFrame({"age": 50, "sex": ["f", "m"] * 30, "stage": ["I", "II", "III"] * 20})
+    clinical.index = pd.Index([f"p{i}" for i in range(60)], name="patient")
+    clinical.to_csv("clinical.csv")
+    words = ["cluster", "rna.csv", "meth.csv", "--drop", "batch", "--impute", "mean", "-k", "3", "--no-report"]
+    text = call(*words[:2], "clinical.csv", *words[2:]).stderr
+    assert "2 column(s) hold something else: 'sex', 'stage'" in text
+    assert text.strip().endswith("it is not a view: leave it out, or cluster with --metadata clinical.csv.")
+    done = call(*words, "--set", "n_members=4", "--metadata", "clinical.csv")
+    assert done.exit_code == 0, done.stderr
+
+
 def test_inspect_offers_to_impute(call, patients, valid):
     asked = call("inspect", "rna.csv", "meth.csv", "--one-hot", "batch", "--json")
     found = valid("inspection", asked.stdout)

@@ -63,6 +63,15 @@ def test_every_public_name_is_in_the_reference():
     assert not missing, f"add to a page in docs/_templates/api: {missing}"
 
 
+def test_constants_describe_themselves():
+    pytest.importorskip("sphinx")
+    description = runpy.run_path(str(DOCS / "_ext" / "constants.py"))["description"]
+    constants = [name for name in sorted(NAMES) if not callable(NAMES[name]) or name.endswith(".Block")]
+    constants = [name for name in constants if name in listed() and not inspect.ismodule(NAMES[name])]
+    assert {"manyview.metrics.SCORES", "manyview.engines.BLOCK_ROWS"} <= set(constants)
+    assert [name for name in constants if not description(name)] == []
+
+
 def test_a_name_is_described_once():
     seen: dict[int, str] = {}
     for name in sorted(listed() & set(NAMES)):

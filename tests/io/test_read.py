@@ -53,7 +53,7 @@ def test_names(tmp_path, views):
     assert read_views(files).names == ("a", "b")
     assert read_views(dict(zip("pq", files, strict=True))).names == ("p", "q")
     assert read_views(files, names=["u", "v"]).names == ("u", "v")
-    with pytest.raises(FileFormatError, match=r"a\.npy and .*a\.npy: both views would be called 'a'"):
+    with pytest.raises(FileFormatError, match=r"a\.npy and .*a\.npy: both views would be called 'a'\. Pass names=, or"):
         read_views([files[0], files[0]])
 
 

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from manyview import Views, describe, plot
 from manyview.exceptions import PlotError, ViewsError
@@ -101,6 +103,15 @@ def test_metadata_by_cluster(found, ax):
     assert other.get_title().startswith("age: η² ")
     with pytest.raises(PlotError, match="no column 'days' was compared"):
         plot.metadata(found, "days", ax=ax)
+
+
+def test_the_legend_of_metadata_covers_nothing(found):
+    figure = Figure(figsize=(6, 2.6), layout="constrained")
+    ax = plot.metadata(found, "sex", ax=figure.subplots())
+    FigureCanvasAgg(figure).draw()
+    box = ax.get_legend().get_window_extent()
+    others = [ax.xaxis.label, ax.title, *ax.get_xticklabels(), *ax.get_yticklabels(), *ax.patches]
+    assert not any(box.overlaps(other.get_window_extent()) for other in others)
 
 
 def test_what_is_not_there_is_not_drawn(ax):

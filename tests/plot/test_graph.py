@@ -39,6 +39,14 @@ def blocks(fake_model):
     )
 
 
+def test_no_weight_on_the_colour_bar_is_beyond_its_end(blocks, ax):
+    blocks.consensus_graph_ = blocks.consensus_graph_ * 0.46
+    plot.graph(blocks, ax=ax)
+    (bar,) = [other for other in ax.figure.axes if other is not ax]
+    assert 3 <= len(bar.get_yticks()) <= 6
+    assert bar.get_yticks().max() <= ax.images[0].norm.vmax
+
+
 def test_rows_and_anchors_are_ordered_by_cluster(blocks, ax):
     plot.graph(blocks, ax=ax)
     expected = [[1, 0, 0], [1, 0, 0], [0, 0.7, 0.3], [0, 0.5, 0.5], [0.2, 0.8, 0]]

@@ -12,11 +12,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 Block = Mapping[str, Any]
+"""A block of rows: arrays with one row per sample, by the name of the column."""
 Result = TypeVar("Result")
 
-# Default rows per block. Fixed, not derived from the number of threads or workers, so that results are reproducible.
-# Large enough that a block outweighs the m x m matrix it is reduced to.
 BLOCK_ROWS = 8192
+"""Default rows per block.
+
+Fixed, not derived from the number of threads or workers, so that results are reproducible. Large enough that a block
+outweighs the m x m matrix it is reduced to.
+"""
 
 
 class Rows(Protocol):

@@ -324,3 +324,4 @@ ANCHOR_SELECTORS: dict[str, Selector] = {
     "kmeans": select_kmeans,
     "random": select_random,
 }
+"""Ways to select anchors, by name: functions of the views and the number of anchors."""

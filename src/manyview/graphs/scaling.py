@@ -208,6 +208,7 @@ SCALERS: dict[str, Callable[..., Array]] = {
     "standardized": scale_standardized,
     "row-standardized": scale_row_standardized,
 }
+"""Scalings by name: functions of a view, and of what was learned from it."""
 # Functions that compute the parameters of scalers from the whole view.
 _LEARNED: dict[str, Callable[[Array], np.ndarray]] = {
     "max": largest_value,

@@ -479,7 +479,7 @@ def _view_names(parts: Sequence[Part], file_names: Sequence[str] | None) -> tupl
     for i, name in enumerate(file_names):
         if name in file_names[:i]:
             sources = f"{with_views[file_names.index(name)].source} and {with_views[i].source}"
-            raise FileFormatError(f"{sources}: both views would be called {name!r}. Pass names= or a dict.")
+            raise FileFormatError(f"{sources}: both views would be called {name!r}. Pass names=, or leave one out.")
     return tuple(file_names)
 
 

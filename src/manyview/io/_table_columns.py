@@ -262,14 +262,14 @@ def _numbers(table: Table, features: list[int], ids: np.ndarray | None) -> np.nd
     columns = {column: numbers_in(table.frame[column]) for column in features}
     text = [column for column, values in columns.items() if not is_numeric(values)]
     if text:
-        raise FileFormatError(_why_no_numbers(table, text, ids))
+        raise FileFormatError(_why_no_numbers(table, text, ids, len(features)))
     if not features or table.frame.empty:
         raise FileFormatError(f"{table.path}: no features: {len(table.frame)} samples, columns {listed(table.names)}.")
     with np.errstate(invalid="ignore"):  # signalling NaN of other types of numbers
         return np.column_stack([_as_numpy(values) for values in columns.values()])
 
 
-def _why_no_numbers(table: Table, text: list[int], ids: np.ndarray | None) -> str:
+def _why_no_numbers(table: Table, text: list[int], ids: np.ndarray | None, n_features: int) -> str:
     """Name the columns that hold text, a cell of the first of them, and the ways out."""
     name, values = table.names[text[0]], table.frame[text[0]]
     cells = values.dropna()
@@ -285,8 +285,15 @@ def _why_no_numbers(table: Table, text: list[int], ids: np.ndarray | None) -> st
             f"if they are missing values; or leave the column out with drop={name!r}."
         )
     encoded = f", encode it with one_hot={name!r}" if values.nunique() <= len(values) / 2 else ""
+    clinical = (
+        " If the table describes the samples, it is not a view: leave it out, "
+        f"or cluster with metadata={str(table.path)!r}."
+        if 2 * len(text) >= n_features
+        else ""
+    )
     return (
         f"{found}. Leave it out with drop={name!r}{encoded}, or pass id_column= or label_column= if that is what it is."
+        f"{clinical}"
     )
 
 

@@ -186,7 +186,7 @@ def metadata(description: Any, column: str, *, ax: Axes | None = None) -> Axes:
             ax.barh(position, share, left=left, color=colour, label=str(category))
             left += share
         ax.set(xlim=(0, 1), xlabel="share of the samples")
-        ax.legend(frameon=False, fontsize="small", ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15))
+        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))  # beside the bars
     else:
         quartiles = each.table[["lower quartile", "median", "upper quartile"]].to_numpy()
         ax.hlines(position, quartiles[:, 0], quartiles[:, 2], colors=list(map(tuple, colours(len(names)))), linewidth=6)

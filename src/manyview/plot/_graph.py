@@ -93,9 +93,9 @@ def graph(
         f"{type(model).__name__}: graph of {shape[0]:,} samples" + f" and {shape[1]:,} anchors" * (kind == "anchors")
     )
     pixel = "" if steps == (1, 1) else f", summed over {steps[0]} x {steps[1]}"
-    ax.figure.colorbar(
-        drawn, ax=ax, label=f"edge weight{pixel}", extend="max", ticks=matplotlib_module("ticker").MaxNLocator(4)
-    )
+    ticks = matplotlib_module("ticker").MaxNLocator(4).tick_values(0, norm.vmax)
+    ticks = ticks[ticks <= norm.vmax]  # larger ones would be clipped, and drawn where the largest weight is
+    ax.figure.colorbar(drawn, ax=ax, label=f"edge weight{pixel}", extend="max", ticks=ticks)
     return ax
 
 

@@ -107,7 +107,7 @@ def legend_on_top(ax: Axes) -> None:
     n_rows = -(-len(labels) // n_columns)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.1 * n_rows * (high - low))
-    ax.legend(loc="upper center", ncols=n_columns, frameon=False, fontsize="small")
+    ax.legend(loc="upper center", ncols=n_columns, fontsize="small", framealpha=1, edgecolor="none")
 
 
 def share_limits(values: Any) -> tuple[float, float]:
