@@ -369,7 +369,10 @@ def refused(call, folder, *words):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["data.npz"], "Missing option '-k' / '--clusters'"),
+        (
+            ["data.npz"],
+            "Missing option '-k' / '--clusters'. Give the number of clusters, as in -k 4, or -k auto.",
+        ),
         (["-k", "3"], "Missing argument 'FILES'"),
         (
             ["data.npz", "-k", "0"],

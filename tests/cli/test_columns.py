@@ -57,6 +57,7 @@ def test_a_clinical_table_among_the_views_is_recognised(call, patients):
     words = ["cluster", "rna.csv", "meth.csv", "--drop", "batch", "--impute", "mean", "-k", "3", "--no-report"]
     text = call(*words[:2], "clinical.csv", *words[2:]).stderr
     assert "2 column(s) hold something else: 'sex', 'stage'" in text
+    assert "Leave them out with --drop sex --drop stage, encode categories with --one-hot sex, or pass --id" in text
     assert text.strip().endswith("it is not a view: leave it out, or cluster with --metadata clinical.csv.")
     done = call(*words, "--set", "n_members=4", "--metadata", "clinical.csv")
     assert done.exit_code == 0, done.stderr

@@ -31,7 +31,11 @@ def one_line(result, code):
     ("words", "text"),
     [
         (["experiments", "rum"], "No such command 'rum'. Did you mean 'run'? See: manyview experiments --help"),
-        (["cluster", "a.csv"], "Missing option '-k' / '--clusters'. See: manyview cluster --help"),
+        (
+            ["cluster", "a.csv"],
+            "'--clusters'. Give the number of clusters, as in -k 4, or -k auto. See: ",
+        ),
+        (["audit", "a.csv"], "'--clusters'. Give the number of clusters, as in -k 4. See: manyview audit --help"),
         (["experiments", "show", "--store", "x"], "Missing argument 'SPEC'"),
         (["experiments", "run", "tiny", "--store", "x", "--workers", "0"], "Invalid value for '--workers'"),
         (["experiments", "run", "tiny", "--store", "x", "--seeds", "none"], "Invalid value for '--seeds'"),

@@ -35,6 +35,7 @@ _ARGUMENTS = (
 )
 _KEYWORD = re.compile(rf"\b({_ARGUMENTS})=(?:'([^']*)'|\"([^\"]*)\"|(True|False)\b|(?!\w))")
 _NAMED = re.compile(rf"\(({_ARGUMENTS})\)")
+_DROPPED = re.compile(r"\bdrop=(\[[^\[\]]*\])")
 _SCALING = re.compile(r"\bscaling=(\{[^{}]*\})")
 
 _GO_ON = "--impute median"  # an error that recommends it shows the whole command
@@ -202,7 +203,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, UsageError):
         context = getattr(error, "ctx", None)
         hint = f" See: {context.command_path} --help" if context else ""
-        return f"{error.format_message()}{hint}"
+        return f"{error.format_message()}{_what_is_missing(error)}{hint}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     if is_bad_input(error):
@@ -210,6 +211,14 @@ def describe(error: BaseException) -> str:
         return f"{text} Go on with: {shlex.join(['manyview', *sys.argv[1:]])} {_GO_ON}" if _GO_ON in text else text
     what = f"{type(error).__name__}: {error}"
     return f"internal error, not your mistake: {what}. MANYVIEW_DEBUG=1 shows where; please report it with that text."
+
+
+def _what_is_missing(error: Any) -> str:
+    """Return what to give for the option -k if it is missing; it is the one that commands ask for."""
+    option: Any = getattr(error, "param", None)
+    if type(error).__name__ != "MissingParameter" or "-k" not in getattr(option, "opts", ()):
+        return ""
+    return f" Give the number of clusters, as in -k 4{', or -k auto' if 'auto' in str(option.metavar) else ''}."
 
 
 def in_options(text: str) -> str:
@@ -231,8 +240,10 @@ def in_options(text: str) -> str:
     "If so, pass --scale 'a b=max'."
     >>> in_options("scaling={nothing} is no dict.")
     'scaling={nothing} is no dict.'
+    >>> in_options("Leave them out with drop=['batch', 'seen by'].")
+    "Leave them out with --drop batch --drop 'seen by'."
     """
-    text = _SCALING.sub(_as_scales, text.replace("skip_columns=[]", "id_column=False"))
+    text = _SCALING.sub(_as_scales, _DROPPED.sub(_as_drops, text.replace("skip_columns=[]", "id_column=False")))
     return _NAMED.sub(lambda found: f"(--{_option(found[1])})", _KEYWORD.sub(_as_option, text))
 
 
@@ -243,6 +254,14 @@ def _as_scales(found: re.Match[str]) -> str:
     except (SyntaxError, ValueError):
         return found[0]
     return " ".join(f"--scale {shlex.quote(f'{view}={name}')}" for view, name in dict(scaling).items())
+
+
+def _as_drops(found: re.Match[str]) -> str:
+    """Return an option for each column of a list; the text itself if it is not a list of Python."""
+    try:
+        return " ".join(f"--drop {shlex.quote(str(column))}" for column in ast.literal_eval(found[1]))
+    except (SyntaxError, ValueError):
+        return found[0]
 
 
 def _as_option(found: re.Match[str]) -> str:

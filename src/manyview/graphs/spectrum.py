@@ -209,7 +209,7 @@ def leading_singular_vectors(
     if len(used) < n_values:
         used = np.arange(matrix.shape[1])
     part = matrix[:, used] if len(used) < matrix.shape[1] else matrix
-    if sp.issparse(part) and _is_thin(part) and len(used) > 20 * n_values and part.data.min() >= 0:
+    if sp.issparse(part) and _is_thin(part) and len(used) > 20 * n_values and np.min(part.data) >= 0:
         squares, vectors = largest_eigenvectors_by_part(sp.csr_array(part.T @ part), n_values)
     else:
         squares, vectors = some_eigenvectors(gram(part), len(used) - n_values, len(used) - 1)

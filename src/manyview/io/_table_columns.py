@@ -22,6 +22,9 @@ from manyview.io._table_files import BLOCK, Table, in_blocks, is_numeric, listed
 from manyview.io._variables import is_whole
 from manyview.views.suspects import LABEL_COLUMNS
 
+# Columns that an error tells how to leave out, each by its name.
+_MOST_NAMED = 5
+
 
 def read_table(path: Path, options: Options) -> Part:
     """Load the table of one view. :func:`settle` classifies its columns, together with the other files."""
@@ -284,17 +287,25 @@ def _why_no_numbers(table: Table, text: list[int], ids: np.ndarray | None, n_fea
             f"{found}; {sum(words):,} of its {len(words):,} cells are no numbers. Correct these cells, or empty them "
             f"if they are missing values; or leave the column out with drop={name!r}."
         )
-    encoded = f", encode it with one_hot={name!r}" if values.nunique() <= len(values) / 2 else ""
     clinical = (
         " If the table describes the samples, it is not a view: leave it out, "
         f"or cluster with metadata={str(table.path)!r}."
         if 2 * len(text) >= n_features
         else ""
     )
+    several = 1 < len(text) <= _MOST_NAMED
+    dropped = [table.names[column] for column in text] if several else name
+    categories = [table.names[column] for column in (text if several else text[:1]) if _repeats(table.frame[column])]
+    encoded = f", encode {'categories' if several else 'it'} with one_hot={categories[0]!r}" if categories else ""
     return (
-        f"{found}. Leave it out with drop={name!r}{encoded}, or pass id_column= or label_column= if that is what it is."
-        f"{clinical}"
+        f"{found}. Leave {'them' if several else 'it'} out with drop={dropped!r}{encoded}, or pass id_column= or "
+        f"label_column= if that is what {'one' if several else 'it'} is.{clinical}"
     )
+
+
+def _repeats(values: Any) -> bool:
+    """Return whether a column may hold categories: every value twice on average."""
+    return bool(values.nunique() <= len(values) / 2)
 
 
 def _as_numpy(values: Any) -> np.ndarray:
