@@ -74,7 +74,7 @@ def words(text: object, style: str = "") -> Text:
 
 def new_table(*columns: tuple[str, bool], right: bool = False) -> Table:
     """Return an empty table; a column is its heading, and whether it holds numbers, which are never wrapped."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     for heading, is_number in columns:
         lines = Text("\n").join(words(line) for line in heading.split("\n"))
         table.add_column(lines, no_wrap=is_number, overflow="fold", justify="right" if right else "left")
