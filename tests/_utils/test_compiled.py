@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import numba
 import pytest
 
 import manyview
-from manyview._utils.compiled import njit
+from manyview._utils.compiled import compiling, njit
 
 
 def test_compiles_and_keeps_what_it_compiled():
@@ -61,3 +62,34 @@ def test_a_package_without_any_folder_to_keep_kernels_in(tmp_path):
     environment |= {"HOME": str(home), "PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=200)
     assert (done.stdout, done.stderr) == ("[[1. 0.]]\n", "")
+
+
+@pytest.mark.parametrize(("module", "expected"), [("manyview.somewhere", False), ("elsewhere", True)])
+def test_garbage_is_not_collected_while_our_kernels_are_compiled(module, expected):
+    found = []
+
+    def double(x):
+        return 2 * x
+
+    def twice(x):
+        return inner(inner(x))
+
+    double.__module__ = twice.__module__ = module
+    inner = njit(cache=False)(double)
+    with compiling(lambda: found.append(gc.isenabled()), lambda: found.append(gc.isenabled())):
+        assert njit(cache=False)(twice)(21) == 84
+    assert found == [expected, expected, expected, True]  # both start, the inner one ends, the outer one ends
+    assert gc.isenabled()
+
+
+def test_garbage_collection_that_was_off_stays_off():
+    def double(x):
+        return 2 * x
+
+    double.__module__ = "manyview.somewhere"
+    gc.disable()
+    try:
+        njit(cache=False)(double)(21)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

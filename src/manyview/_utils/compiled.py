@@ -2,10 +2,13 @@
 
 The cache is in the user's cache folder, and not beside the modules as numba would have it: files there would stay when
 the package is uninstalled.
+
+Compilation is what makes the first fit after an installation slow, so kernels are compiled without what is not used.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -19,9 +22,12 @@ from manyview._utils.files import user_cache
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile as ``numba.njit`` does, without a cache where there is no folder for one.
 
+    Kernels are called from Python and from other kernels, so there are no wrappers for calls from C.
+
     The folder is that of ``NUMBA_CACHE_DIR``, or one of the user. ``numba.njit(cache=True)`` raises an error if neither
     these nor the folder of the package can be written to. Every process then compiles on its own.
     """
+    options.setdefault("no_cfunc_wrapper", True)
 
     def compile_lazily(function: Callable[..., Any]) -> Any:
         try:
@@ -65,6 +71,39 @@ def compiling(on_start: Callable[[], None], on_end: Callable[[], None] = lambda:
 
     with event.install_listener("numba:compile", Listener()):
         yield
+
+
+class _WithoutGarbageCollection(event.Listener):
+    """Stop Python's search for cyclic garbage while a kernel of this package is compiled.
+
+    The compiler makes many objects that live until it ends. Searching all objects of the process again and again, as
+    they become more, takes a sixth of the time of compilation. numba compiles one kernel at a time, and kernels within
+    others.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._was_enabled = False
+
+    def on_start(self, event: event.Event) -> None:
+        if _is_ours(event):
+            if self._depth == 0:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+            self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        if _is_ours(event):
+            self._depth -= 1
+            if self._depth == 0 and self._was_enabled:
+                gc.enable()
+
+
+def _is_ours(event: event.Event) -> bool:
+    return event.data["dispatcher"].py_func.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+event.register("numba:compile", _WithoutGarbageCollection())
 
 
 def cache_folder() -> str | None:

@@ -15,6 +15,7 @@ import numpy as np
 from manyview._utils.compiled import njit
 from manyview.engines import Block, Rows
 from manyview.ensemble.columns import CONFIDENCE, CONSENSUS, DIRECTIONS, EMBEDDING, LABELS, LABELS_BY, units_in_one
+from manyview.ensemble.edges import edge_product
 from manyview.ensemble.kmeans import assign, kmeans, kmeans_rows, occupy, unit_rows
 from manyview.ensemble.members import Member, Settings
 from manyview.graphs.laplacian import leading_eigenvectors
@@ -250,9 +251,8 @@ def label_tables(reference: np.ndarray, labels: np.ndarray, n_reference: int, n_
 
 def vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum, over the members, the rows of ``values`` of each sample's clusters; -1 is no cluster."""
-    product = np.zeros((len(labels), values.shape[1]))
-    _vote_product(labels, offsets, values, product)
-    return product
+    clusters = np.add(labels, offsets[: labels.shape[1]], dtype=np.int32)
+    return edge_product(clusters, (labels >= 0).astype(np.float64), values)
 
 
 def vote_adjoint(
@@ -277,17 +277,6 @@ def _label_tables(reference: np.ndarray, labels: np.ndarray, tables: np.ndarray)
     for i in range(labels.shape[0]):
         for r in range(labels.shape[1]):
             tables[r, reference[i], labels[i, r]] += 1.0
-
-
-@njit(nogil=True, cache=True)
-def _vote_product(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, product: np.ndarray) -> None:
-    for i in range(labels.shape[0]):
-        total = product[i]
-        for r in range(labels.shape[1]):
-            if labels[i, r] >= 0:
-                value = values[offsets[r] + labels[i, r]]
-                for c in range(total.size):
-                    total[c] += value[c]
 
 
 @njit(nogil=True, cache=True)

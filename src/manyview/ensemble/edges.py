@@ -40,18 +40,14 @@ def view_edges(
     length, stop = near.shape[1], start + k + 1
     for i in range(near.shape[0]):
         anchor, weight = anchors[i], weights[i]
-        if length == 0 or near[i, 0] < 0:
-            for j in range(start, stop):
-                anchor[j] = neutral
-                weight[j] = 0.0
-            continue
-        found, j = start, 0
+        has_view = length > 0 and near[i, 0] >= 0
+        found, j = start, 0 if has_view else length
         while found < stop and j < length:  # no branch: other anchors than the member's are overwritten
             anchor[found] = position[near[i, j]]
             weight[found] = distance[i, j]
             found += anchor[found] >= 0
             j += 1
-        if found < stop:
+        if has_view and found < stop:
             too_short[i] = True
         last = weight[found - 1] if found > start else 0.0
         last = last if last < np.inf else far
@@ -64,20 +60,17 @@ def view_edges(
         mass = 0.0
         if similar > start:
             mass = (similar - start) / k if far < np.inf else 1.0
-        if total > 0:
-            factor = mass / total
-            for j in range(start, similar):
-                weight[j] *= factor
-        else:
-            for j in range(start, similar):
-                weight[j] = mass / (similar - start)
+        factor = mass / total if total > 0 else 0.0
+        equal = mass / (similar - start) if similar > start else 0.0
+        for j in range(start, similar):
+            weight[j] = weight[j] * factor if total > 0 else equal
         for j in range(similar, stop):
             anchor[j] = neutral
             weight[j] = 0.0
-        weight[stop - 1] = 1.0 - mass
+        weight[stop - 1] = 1.0 - mass if has_view else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")  # one caller: compiled within it alone
 def _nth_largest(values: np.ndarray, size: int, n: int) -> float:
     """Return the one of the first values with n others at least as large, by Hoare's selection; reorders ``values``.
 

@@ -132,29 +132,17 @@ def _list_edges_within(
 
 
 def _cluster_masses(block: Block, rule: GraphRule, units: float) -> np.ndarray:
+    """Return, for each graph, the mass between the clusters of samples and of anchors, in whole units."""
     anchors, weights, graphs = member_edges(block, rule.lists, rule.member)
-    masses = np.zeros((len(graphs), rule.n_clusters, rule.n_clusters))
+    columns = rule.n_clusters + 1  # the last one is of the neutral anchor, which belongs to no cluster
+    anchor_labels = np.append(rule.labels, rule.n_clusters)
+    pairs = columns * block[LABELS.name].astype(np.int64)[:, None] + anchor_labels[anchors]
+    masses = np.empty((len(graphs), rule.n_clusters, rule.n_clusters))
     for mass, (start, stop) in zip(masses, graphs, strict=True):
-        _add_masses(anchors, weights, start, stop, block[LABELS.name], rule.labels, units, mass)
+        counted = np.rint(weights[:, start:stop] * units).ravel()
+        table = np.bincount(pairs[:, start:stop].ravel(), counted, minlength=rule.n_clusters * columns)
+        mass[:] = table.reshape(-1, columns)[:, :-1]
     return masses
-
-
-@njit(nogil=True, cache=True)
-def _add_masses(
-    anchors: np.ndarray,
-    weights: np.ndarray,
-    start: int,
-    stop: int,
-    labels: np.ndarray,
-    anchor_labels: np.ndarray,
-    units: float,
-    mass: np.ndarray,
-) -> None:
-    """Add the weights in columns ``start`` to ``stop``, in whole units, to the mass between clusters."""
-    for i in range(anchors.shape[0]):
-        for j in range(start, stop):
-            if anchors[i, j] < anchor_labels.size:  # the neutral anchor belongs to no cluster
-                mass[labels[i], anchor_labels[anchors[i, j]]] += np.rint(weights[i, j] * units)
 
 
 def _anchor_uses(block: Block) -> np.ndarray:

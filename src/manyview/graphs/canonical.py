@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from manyview._utils.compiled import njit
 from manyview.exceptions import ViewsError
+from manyview.graphs.neighbours import row_blocks
 from manyview.views import Array, Views
 
 # Two views are equal, up to their unit, if no standardised value differs by more than this.
@@ -161,17 +162,14 @@ def _projections(array: Array) -> np.ndarray:
     """Return each row's product with a fixed direction, summed in an order that does not depend on its position."""
     direction = np.random.default_rng(0).standard_normal((1, array.shape[1]))[0]
     if isinstance(array, np.ndarray):
-        value = np.zeros(array.shape[0])
-        _project_dense(np.ascontiguousarray(array), direction, value)
-        return value
+        with np.errstate(over="ignore", invalid="ignore"):  # rows of infinite projections are ties
+            return np.concatenate([_summed(array[rows] * direction) for rows in row_blocks(*array.shape)])
     return _project_sparse(array.data, array.indices, array.indptr, direction)
 
 
-@njit(nogil=True, cache=True)
-def _project_dense(array: np.ndarray, direction: np.ndarray, value: np.ndarray) -> None:
-    for i in range(array.shape[0]):
-        for j in range(array.shape[1]):
-            value[i] += array[i, j] * direction[j]
+def _summed(terms: np.ndarray) -> np.ndarray:
+    """Return the sum of each row, added from the first column to the last."""
+    return np.add.accumulate(terms, axis=1)[:, -1] + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 @njit(nogil=True, cache=True)

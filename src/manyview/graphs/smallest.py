@@ -79,11 +79,11 @@ def pack(marks: np.ndarray, words: np.ndarray, indices: np.ndarray) -> int:
         if words[w]:
             for i in range(8 * w, 8 * w + 8):
                 indices[count] = i
-                count += int(marks[i])  # without compilation, a sum of bytes would be a byte
+                count += marks[i] != 0  # without compilation, a sum of bytes would be a byte
     return count
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")  # one caller: compiled within it alone
 def _sort_run(bits: np.ndarray, start: int, order: np.ndarray) -> None:
     """Sort by counting the values before each: quadratic, but without branches."""
     for i in range(bits.size):
