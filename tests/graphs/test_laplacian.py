@@ -90,6 +90,13 @@ def test_graphs_with_many_edges_are_decomposed_densely():
     assert not spectrum._is_thin(sp.csr_array(np.ones((2000, 1000))))
 
 
+def test_many_anchors_without_any_edge():
+    u, values, v = leading_singular_vectors(sp.csr_array((2000, 1000)), 2, 3)
+    np.testing.assert_allclose(values, 0, atol=1e-100)
+    np.testing.assert_array_equal(u, 0)
+    np.testing.assert_allclose(v.T @ v, np.eye(2), atol=1e-12)
+
+
 def test_vanishing_values_give_zero_vectors_not_nan():
     matrix = np.outer(np.arange(1.0, 7), np.ones(4))
     u, values, _ = leading_singular_vectors(matrix, 3)

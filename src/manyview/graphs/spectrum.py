@@ -224,8 +224,9 @@ def leading_singular_vectors(
 
 
 def _is_thin(graph: sp.csr_array) -> bool:
+    """Return whether the Gram matrix of a graph is found and decomposed faster as a sparse matrix."""
     n, m = graph.shape
-    return m > _MANY_COLUMNS and _SPARSE_COST * graph.nnz**2 / max(n, 1) < m**3
+    return m > _MANY_COLUMNS and 0 < _SPARSE_COST * graph.nnz**2 / max(n, 1) < m**3
 
 
 def _nonempty_columns(matrix: np.ndarray | sp.csr_array) -> np.ndarray:
