@@ -2,6 +2,7 @@
 
     python benchmarks/against.py HEAD~1                              the digits, and a million samples in three views
     python benchmarks/against.py HEAD~1 --data digits --repeat 20
+    python benchmarks/against.py HEAD~1 --data digits --cold         the first fit after an installation
     MANYVIEW_DATA=folder python benchmarks/against.py HEAD~1 --data Handwritten4 100Leaves MNIST63k
     MANYVIEW_DATA=folder python benchmarks/against.py HEAD~1 --method TBGL --data NUS-WIDE-like MNIST63k --repeat 1
 
@@ -12,6 +13,8 @@ both; time of processors does not count the waiting, either. Kernels are compile
 best of all runs, and those of one pass are means over all passes but the first, for methods that report passes. Memory
 is the peak of the process during one more fit, less what was there before it; there, every array has pages of its own,
 so that what was freed does not count, whatever the allocator would do with it.
+
+With ``--cold`` every process compiles its kernels; shown is the time of its first fit less that of the second.
 
 ``same labels`` is the share of samples in the same cluster. Some methods amplify rounding errors until labels change:
 ``--nudge`` fits the other commit once more as an old processor would, which rounds differently, for comparison.
@@ -27,6 +30,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +57,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, help="runs of each; default: 10 of the digits, 3 of all others")
     parser.add_argument("--quick", action="store_true", help="take the peak of memory from the timed runs")
     parser.add_argument("--nudge", action="store_true", help="how far rounding alone changes labels")
+    parser.add_argument("--cold", action="store_true", help="what the first fit after an installation takes more")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -64,21 +69,40 @@ def main() -> None:
         subprocess.run([*git, "add", "--detach", "--quiet", str(tree), options.commit], check=True)
         try:
             for data in options.data:
-                compare(data, {options.commit: tree / "src", "this tree": ROOT / "src"}, options)
+                (compare_cold if options.cold else compare)(
+                    data, {options.commit: tree / "src", "this tree": ROOT / "src"}, options
+                )
         finally:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
-def compare(data: str, sources: dict[str, Path], options: argparse.Namespace) -> None:
-    def run(source: Path, **environment: str) -> dict[str, Any]:
-        given = {"--method": options.method, "--passes": options.passes, "--threads": options.threads}
-        chosen = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-        chosen += ["--set", *options.set] if options.set else []
-        command = [sys.executable, __file__, options.commit, "--one", "--data", data, *chosen]
-        variables = os.environ | {"PYTHONPATH": str(source)} | environment
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=variables)
-        return json.loads(done.stdout)
+def compare_cold(data: str, sources: dict[str, Path], options: argparse.Namespace) -> None:
+    """Print what the first fit takes more than the second, without compiled kernels; the best of several runs."""
+    found: dict[str, list[float]] = {name: [] for name in sources}
+    for _ in range(options.repeat or 3):
+        for name, source in sources.items():
+            with tempfile.TemporaryDirectory() as folder:
+                found[name].append(run_one(data, source, options, NUMBA_CACHE_DIR=folder)["cold"])
+    for name, own in found.items():
+        print(f"{data}, {name}: the first fit takes {min(own):.2f} s of processors more than the second")
+    before, after = (min(own) for own in found.values())
+    print(f"{data}: {after / before:.2f} times as much in this tree", flush=True)
 
+
+def run_one(data: str, source: Path, options: argparse.Namespace, **environment: str) -> dict[str, Any]:
+    """Measure one fit with the package in this folder, in a process of its own."""
+    given = {"--method": options.method, "--passes": options.passes, "--threads": options.threads}
+    chosen = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    chosen += ["--set", *options.set] if options.set else []
+    chosen += ["--cold"] if options.cold else []
+    command = [sys.executable, __file__, options.commit, "--one", "--data", data, *chosen]
+    variables = os.environ | {"PYTHONPATH": str(source)} | environment
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=variables)
+    return json.loads(done.stdout)
+
+
+def compare(data: str, sources: dict[str, Path], options: argparse.Namespace) -> None:
+    run = partial(run_one, data, options=options)
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in sources}
     for _ in range(options.repeat or (10 if data == "digits" else 3)):
         for name, source in sources.items():
@@ -143,17 +167,23 @@ def measure(data: str, options: argparse.Namespace) -> dict[str, Any]:
         20_000 if views[0].shape[0] > 60_000 and not options.method else 400, 3, noise=0.8, random_state=0
     )
     few = {"n_anchors": 50} if "n_anchors" in given else {}
-    method(3, **given | few).fit([array.astype(views[0].dtype) for array in small.arrays])
+    if not options.cold:
+        method(3, **given | few).fit([array.astype(views[0].dtype) for array in small.arrays])
     ends: list[float] = []
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before, start, used = status("VmRSS"), time.perf_counter(), time.process_time()
     with listening(lambda step: ends.append(time.process_time()) if step.unit == "passes" else None):
         labels = method(n_clusters, **given).fit(views).labels_
+    seconds, processor = time.perf_counter() - start, time.process_time() - used
+    memory, used = status("VmHWM") - before, time.process_time()
+    if options.cold:
+        method(n_clusters, **given).fit(views)
     return {
+        "cold": processor - (time.process_time() - used),
         "pass": (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else 0.0,
-        "seconds": time.perf_counter() - start,
-        "processor": time.process_time() - used,
-        "bytes": status("VmHWM") - before,
+        "seconds": seconds,
+        "processor": processor,
+        "bytes": memory,
         "labels": labels.tolist(),
     }
 
