@@ -173,6 +173,15 @@ def test_sweep(written):
     assert found.axes == {"m": "anchors"}
 
 
+@pytest.mark.parametrize("text", [TABLE, GROWTH], ids=["table", "growth"])
+def test_a_row_may_have_seeds_of_its_own(written, text):
+    (found,) = load_spec(written(text + "seeds = 7\n")).parts  # of the last row
+    last = found.entries[-1].row
+    seeds = {row: {entry.cell.seed for entry in found.entries if entry.row == row} for row in (last, "TBGL")}
+    assert seeds[last] == set(range(7))
+    assert seeds["TBGL"] in (set(), set(range(load_spec(written(text)).parts[0].entries[-1].cell.seed + 1)))
+
+
 def test_growth_of_a_row_with_sizes_of_its_own(written):
     (found,) = load_spec(written(GROWTH + "sizes = { n = [50, 70] }\n")).parts
     values = {row: {e.value for e in found.entries if (e.row, e.axis) == (row, "n")} for row in ("TBGL", "ETLMSC")}

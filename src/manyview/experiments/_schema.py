@@ -182,6 +182,7 @@ class RowTable(Table):
     preset: Annotated[str, _choice(("tbgl_preset",))] | None = None
     each_view: bool = False
     protocols: OneOrMore[Protocol] | None = None
+    seeds: Annotated[int, Field(ge=1, le=_MAX_SEEDS)] | None = None
     axes: OneOrMore[str] | None = None
     sizes: dict[str, Annotated[list[Number], Field(min_length=1), AfterValidator(_distinct)]] = {}
     note: str = ""

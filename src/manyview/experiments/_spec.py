@@ -206,7 +206,7 @@ def _fits(
                 given[table.axes[axis].parameter] = x
             _check_parameters(line, given)
             for protocol in line.protocols or table.protocols:
-                for seed in _needed(range(table.seeds), row.estimator, protocol):
+                for seed in _needed(range(line.seeds or table.seeds), row.estimator, protocol):
                     cell = Cell(
                         dataset=dataset.name,
                         source=dataset.source,
@@ -253,7 +253,7 @@ def _growth(
                 datasets[dataset.name] = dataset
                 row = _row(line, code)
                 rows.setdefault(dataset.name, {})[row.name] = row
-                for seed in range(table.seeds):  # every one: time differs also where labels do not
+                for seed in range(line.seeds or table.seeds):  # every one: time differs also where labels do not
                     cell = Cell(
                         dataset.name,
                         dataset.source,
