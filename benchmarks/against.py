@@ -117,10 +117,11 @@ def compare(data: str, sources: dict[str, Path], options: argparse.Namespace) ->
         print(f"{data}, {name}: {times}{one}, {own['bytes'] / 2**20:.0f} MiB")
     before, after = best.values()
     ratios = [after[key] / before[key] if before[key] else np.nan for key in MEASURES]
+    one_pass = f"{ratios[3]:.3f} times that of one pass, " if before["pass"] else ""
     old, new = (own[0]["labels"] for own in found.values())
     print(
         f"{data}: this tree takes {ratios[0]:.3f} times as long, {ratios[1]:.3f} times the time of processors, "
-        f"{ratios[3]:.3f} times that of one pass, {ratios[2]:.3f} times the memory; "
+        f"{one_pass}{ratios[2]:.3f} times the memory; "
         f"same labels {agreement(old, new):.4f}"
     )
     if options.nudge:
