@@ -142,9 +142,9 @@ def test_results_do_not_depend_on_the_length_of_lists(monkeypatch, n_samples, de
     given = make_multiview(200, 4, noise=1.2, random_state=1)
     expected = assign_rows(model, lists_of(given, model.views))
     monkeypatch.setattr(predict, "_DEVIATIONS", deviations)
-    enough = predict.enough_for(model)
+    enough = model.enough
     shorter = any(a.length < b.length for a, b in zip(enough.spaces, model.views.spaces, strict=True))
     assert shorter or deviations > 0
-    _, found = predict.place(model, enough, given)
+    _, found = predict.place(model, given)
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values)

@@ -222,3 +222,78 @@ def test_texts_without_a_common_word_are_not_near(make):
     np.testing.assert_array_equal(indices[:, 0], [1, 2])
     assert np.isinf(distances[:, 1]).all()
     assert nearest_lists(make(texts), make(anchors), 1)[0][0, 0] == 0
+
+
+def clusters(n_rows, m, n_clusters=5, d=8, noise=0.3, offset=0.0):
+    """Rows and anchors in clear clusters, some rows between them and some far away from all."""
+    rng = np.random.default_rng(9)
+    centres = 4 * rng.normal(size=(n_clusters, d))
+    view, anchors = (centres[rng.integers(n_clusters, size=n)] + noise * rng.normal(size=(n, d)) for n in (n_rows, m))
+    view[::7] = centres[rng.integers(n_clusters, size=len(view[::7]))] / 2 + centres[0] / 2
+    view[::31] *= 20
+    return view + offset, anchors + offset
+
+
+def grouped(anchors, length, dtype):
+    return neighbours._AnchorGroups.of(neighbours._DenseAnchors.of(anchors, dtype), length)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("length", [1, 20, 60])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_groups_change_no_bit(dtype, length, offset, scale, monkeypatch):
+    view, anchors = (scale * each for each in clusters(3000, 600, offset=offset))
+    view, anchors = view.astype(dtype), anchors.astype(dtype)
+    groups = grouped(anchors, length, dtype)
+    assert groups is not None
+    assert max(len(near.values) for near in groups.near) < 300
+    found = nearest_lists(view, anchors, length)
+    monkeypatch.setattr(neighbours, "_FEW_ANCHORS", 10**9)
+    assert_same(found, nearest_lists(view, anchors, length))
+
+
+@pytest.mark.parametrize("exponent", [-40, -38, -20, -18, 18, 19, 37])
+def test_groups_where_single_precision_ends(exponent, monkeypatch):
+    view, anchors = (10.0**exponent * each for each in clusters(1000, 400))
+    found = nearest_lists(view, anchors, 9)
+    monkeypatch.setattr(neighbours, "_FEW_ANCHORS", 10**9)
+    assert_same(found, nearest_lists(view, anchors, 9))
+
+
+def test_groups_with_ties_within_and_between(monkeypatch):
+    rng = np.random.default_rng(10)
+    view, anchors = (rng.integers(0, 3, (n, 3)) + 50 * rng.integers(0, 4, (n, 1)) for n in (2000, 500))
+    view, anchors = view.astype(np.float64), anchors.astype(np.float64)
+    view[0] = 26  # as near to one group as to the next
+    for length in (1, 40, 110, 400):
+        assert_same(nearest_lists(view, anchors, length), full_sort(naive(view, anchors), length))
+    assert grouped(anchors, 40, np.float64) is not None
+
+
+def test_what_groups_rule_out_is_farther_than_the_list_is_long():
+    view, anchors = clusters(500, 400)
+    groups = grouped(anchors, 30, np.float64)
+    nearest, left = groups._bounds(groups.anchors.centre_rows(view))
+    apart = naive(view, anchors)
+    listed = np.sort(apart, axis=1)[:, 29]
+    ruled_out = ~left[:, groups.group]
+    assert ruled_out.mean() > 0.5
+    assert (apart[ruled_out] > np.broadcast_to(listed[:, None], apart.shape)[ruled_out]).all()
+    for row, near in zip(nearest, left, strict=True):  # what is compared with some anchors has no others left
+        if not (near & ~groups.needed[row]).any():
+            assert set(np.flatnonzero(near[groups.group])) <= set(groups.near[row].numbers)
+
+
+@pytest.mark.parametrize("noise", [1.0, 3.0])
+def test_there_are_no_groups_where_clusters_overlap(noise):
+    assert grouped(clusters(10, 600, d=40, noise=3 * noise)[1], 30, np.float64) is None
+    assert grouped(np.random.default_rng(11).normal(size=(600, 5)), 30, np.float64) is None
+
+
+def test_groups_take_little_memory():
+    # clusters in a row, each near the next: every group needs others, and each would have a copy of these
+    rng = np.random.default_rng(12)
+    chain = np.arange(600)[:, None] / 5 + rng.normal(size=(600, 2)) / 10
+    groups = grouped(chain, 60, np.float64)
+    assert groups is None or sum(len(near.values) for near in groups.near) <= 4 * 600

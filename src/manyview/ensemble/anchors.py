@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from manyview.ensemble.columns import DISTANCE, NEAREST
 from manyview.ensemble.members import Family, Lists, Settings, draw_views, member_draws
 from manyview.exceptions import ViewsError
-from manyview.graphs import SCALERS, CanonicalOrder, Scaling, can_weights, learn_scaling, nearest_lists
+from manyview.graphs import SCALERS, CanonicalOrder, Scaling, can_weights, learn_scaling
 from manyview.graphs.anchors import concatenate, select_spread
 from manyview.graphs.canonical import unit_of
-from manyview.graphs.neighbours import row_blocks
+from manyview.graphs.neighbours import AnchorSearch, row_blocks
 from manyview.graphs.scaling import effective_dimensions, row_lengths
 from manyview.views import Array, Views
 from manyview.views.joins import spread
@@ -142,9 +142,20 @@ class Space:
         return near, distance
 
     def _nearest(self, samples: Array, anchors: Array, n_threads: int | None) -> tuple[np.ndarray, np.ndarray]:
-        similar = np.isfinite(self.far)
-        near, distance = nearest_lists(samples, anchors, self.length, only_similar=similar, n_threads=n_threads)
+        search = self._search if anchors is self.values else self._search_of(anchors)
+        near, distance = search.lists(samples, n_threads)
         return self.positions[near], distance
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: a prepared search is neither sent to workers nor stored."""
+        return {name: value for name, value in vars(self).items() if name != "_search"}
+
+    @cached_property
+    def _search(self) -> AnchorSearch:
+        return self._search_of(self.values)
+
+    def _search_of(self, anchors: Array) -> AnchorSearch:
+        return AnchorSearch(anchors, self.length, only_similar=bool(np.isfinite(self.far)))
 
 
 @dataclass(frozen=True)

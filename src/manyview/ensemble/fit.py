@@ -61,7 +61,7 @@ from manyview.ensemble.graph import (
     split_clusters,
 )
 from manyview.ensemble.members import Family, Lists, Member, Settings, draw_member, fit_member
-from manyview.ensemble.predict import Model, assign_samples, enough_for, in_parts
+from manyview.ensemble.predict import Model, assign_samples, in_parts
 from manyview.ensemble.samples import checked, precision
 from manyview.graphs import CanonicalOrder, canonical_order
 from manyview.views import Array, Views
@@ -476,11 +476,10 @@ def _results(block: Block, rule: GraphRule, dtype: np.dtype) -> dict[str, np.nda
 
 def _assign(block: Block, model: Model, rule: GraphRule, graph_views: AnchoredViews) -> dict[str, np.ndarray]:
     """Assign the samples of a block, and make their graph; ``graph_views`` has the lists that only the graph needs."""
-    enough = enough_for(model)
 
     def one(part: Block) -> dict[str, np.ndarray]:
         views = checked(part)
-        lists, found = assign_samples(model, enough, views, part[ROWS.name].start)
+        lists, found = assign_samples(model, views, part[ROWS.name].start)
         graph = inner_edges({**lists, **lists_of(views, graph_views), **found}, rule)
         return {**found, GRAPH.name: graph.astype(found[CONFIDENCE.name].dtype)}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,22 @@ class Model:
         _expect(consensus.project.shape == (n_clusters, consensus.centres.shape[1]), f"{n_clusters} clusters in all")
         _expect(len(consensus.centres) == n_labels, f"{n_labels} centres")
         _expect(shares.shape[::2] == (len(self.members), n_labels), f"shares of {n_labels} labels")
+
+    @cached_property
+    def enough(self) -> AnchoredViews:
+        """The views with lists that are nearly always long enough for the members, and for a graph.
+
+        A member has a share p of the anchors, so that on average the first L have ``pL`` of its own. L is as long as
+        four standard deviations below are ``k + 1``.
+        """
+        lengths = dict.fromkeys(self.views.numbers, GRAPH_NEIGHBORS + 1)
+        for member in self.members:
+            wanted, share = member.n_neighbors + 1, len(member.anchors) / self.lists.n_anchors
+            spread = _DEVIATIONS * np.sqrt(1 - share) / 2
+            length = int(np.ceil((spread + np.sqrt(spread**2 + wanted)) ** 2 / share))
+            for number in member.lists:
+                lengths[number] = max(lengths[number], length)
+        return self.views.shortened(lengths)
 
 
 def _expect(fits: bool, what: str) -> None:
@@ -186,46 +203,28 @@ def assign_rows(model: Model, block: Block) -> dict[str, np.ndarray]:
     return {LABELS.name: found, EMBEDDING.name: embedding, CONFIDENCE.name: np.clip(votes, 0.0, 1.0)}
 
 
-def enough_for(model: Model) -> AnchoredViews:
-    """Return the views of a model with lists that are nearly always long enough for its members, and for a graph.
-
-    A member has a share p of the anchors, so that on average the first L have ``pL`` of its own. L is as long as four
-    standard deviations below are ``k + 1``.
-    """
-    lengths = dict.fromkeys(model.views.numbers, GRAPH_NEIGHBORS + 1)
-    for member in model.members:
-        wanted, share = member.n_neighbors + 1, len(member.anchors) / model.lists.n_anchors
-        spread = _DEVIATIONS * np.sqrt(1 - share) / 2
-        length = int(np.ceil((spread + np.sqrt(spread**2 + wanted)) ** 2 / share))
-        for number in member.lists:
-            lengths[number] = max(lengths[number], length)
-    return model.views.shortened(lengths)
-
-
-def place(model: Model, enough: AnchoredViews, views: Views) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def place(model: Model, views: Views) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the neighbour lists of samples and what :func:`assign_rows` returns.
 
-    The time of a list grows with its length, so the lists are those of ``enough``. Samples for which they are too
+    The time of a list grows with its length, so the lists are those of ``model.enough``. Samples for which they are too
     short are assigned again by the lists that members were learned with, so that no result depends on it.
     """
     too_short = np.zeros(views.n_samples, dtype=bool)
-    lists = lists_of(views, enough)
+    lists = lists_of(views, model.enough)
     found = assign_rows(model, {**lists, TOO_SHORT.name: too_short})
     again = np.flatnonzero(too_short)
-    if again.size and any(a.length < b.length for a, b in zip(enough.spaces, model.views.spaces, strict=True)):
+    if again.size and any(a.length < b.length for a, b in zip(model.enough.spaces, model.views.spaces, strict=True)):
         for name, values in assign_rows(model, lists_of(views.take(again), model.views)).items():
             found[name][again] = values
     return lists, found
 
 
-def assign_samples(
-    model: Model, enough: AnchoredViews, views: Views, first_row: int
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def assign_samples(model: Model, views: Views, first_row: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return neighbour lists and labels, and in the precision of the views embedding and confidence, of samples.
 
-    ``enough`` is what :func:`enough_for` returns; ``first_row`` is the number of the first sample, for error messages.
+    ``first_row`` is the number of the first sample, for error messages.
     """
-    lists, found = place(model, enough, views)
+    lists, found = place(model, views)
     lost = np.flatnonzero(found[LABELS.name] < 0)
     if lost.size:
         names = [name for v, name in enumerate(views.names) if has_view(views, v)[lost[0]]]
@@ -256,10 +255,8 @@ def in_parts(block: Block, function: Callable[[Block], Mapping[str, Any]]) -> di
 
 
 def _assigned_block(block: Block, model: Model, names: Sequence[str]) -> dict[str, np.ndarray]:
-    enough = enough_for(model)
-
     def one(part: Block) -> dict[str, Any]:
-        _, found = assign_samples(model, enough, checked(part), part[ROWS.name].start)
+        _, found = assign_samples(model, checked(part), part[ROWS.name].start)
         return {name: found[name] for name in names}
 
     return in_parts(block, one)

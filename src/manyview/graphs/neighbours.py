@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,16 @@ _BLOCK_ENTRIES = 4_000_000
 _EPSILON = 2.0**-23
 _TINY = np.float32(1e-36)
 _SAFE = np.float32(1e37)
+# Rows at a time: few enough that their products stay in the cache; more if they are sorted by groups of anchors.
+_TILE_ROWS, _GROUPED_ROWS = 256, 2048
+# Anchors are grouped if there are this many, by these passes of k-means, and if groups rule half of them out.
+_FEW_ANCHORS, _GROUP_PASSES, _WORTHWHILE = 256, 3, 0.5
+# Copies of the anchors that groups may make.
+_COPIES = 4
+# A squared distance of d features is the sum of 2d + 8 numbers at most, each with the rounding error of single
+# precision, so this times √(d + 4) bounds the error of the four distances of a comparison, relative to the lengths of
+# both vectors; and what may be lost by underflow.
+_ROOT_EPSILON, _NO_LENGTH = np.float32(4 * _EPSILON**0.5), np.float32(1e-30)
 
 
 def squared_distances(a: Array, b: Array) -> np.ndarray:
@@ -96,46 +107,196 @@ def nearest_lists(
     indices, distances : ndarrays of shape (n, length), int32 and float32
         Squared distances, ascending; equally far anchors in the order of their index, also where the list ends.
     """
-    n, m = view.shape[0], anchors.shape[0]
-    if not 1 <= length <= m:
-        raise ValueError(f"length must be from 1 to the number of anchors, {m}, got {length}")
-    indices, distances = np.empty((n, length), dtype=np.int32), np.empty((n, length), dtype=np.float32)
-    if only_similar or not (isinstance(view, np.ndarray) and isinstance(anchors, np.ndarray)):
-        one = _sparse_lists(sp.csr_array(view), sp.csr_array(anchors), only_similar, indices, distances)
-    else:
-        one = _dense_lists(view, anchors, indices, distances)
-    with RowThreads(n_threads) as threads:
-        threads.map(one, n)
-    return indices, distances
+    return AnchorSearch(anchors, length, only_similar=only_similar).lists(view, n_threads)
+
+
+class AnchorSearch:
+    """Anchors that are prepared for the neighbour lists of many rows, see :func:`nearest_lists`."""
+
+    def __init__(self, anchors: Array, length: int, *, only_similar: bool = False) -> None:
+        if not 1 <= length <= anchors.shape[0]:
+            raise ValueError(f"length must be from 1 to the number of anchors, {anchors.shape[0]}, got {length}")
+        self._anchors, self._length, self._only_similar = anchors, length, only_similar
+        self._dense: dict[type, _DenseAnchors] = {}  # by precision
+        self._groups: dict[type, _AnchorGroups | None] = {}
+
+    def lists(self, view: Array, n_threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the neighbour list of each row."""
+        n, tile = view.shape[0], _TILE_ROWS
+        indices = np.empty((n, self._length), dtype=np.int32)
+        distances = np.empty((n, self._length), dtype=np.float32)
+        if self._only_similar or not (isinstance(view, np.ndarray) and isinstance(self._anchors, np.ndarray)):
+            given = sp.csr_array(view), sp.csr_array(self._anchors)
+            one = _sparse_lists(*given, self._only_similar, indices, distances)
+        else:
+            dtype = np.float32 if view.dtype == np.float32 else np.float64
+            if dtype not in self._dense:
+                self._dense[dtype] = _DenseAnchors.of(self._anchors, dtype)
+            searched: _DenseAnchors | _AnchorGroups = self._dense[dtype]
+            if n >= self._anchors.shape[0] >= _FEW_ANCHORS:
+                if dtype not in self._groups:
+                    self._groups[dtype] = _AnchorGroups.of(self._dense[dtype], self._length)
+                groups = self._groups[dtype]
+                if groups is not None:
+                    searched, tile = groups, _GROUPED_ROWS
+
+            def one(rows: slice) -> None:
+                searched.list_near(np.ascontiguousarray(view[rows], dtype=dtype), indices[rows], distances[rows])
+
+        with RowThreads(n_threads) as threads:
+            threads.map(one, n, tile)
+        return indices, distances
 
 
 # Overflow of single precision is handled in :func:`_list_near`, by the norms.
 _overflow_is_seen = np.errstate(over="ignore", invalid="ignore")
 
 
-@_overflow_is_seen
-def _dense_lists(
-    view: np.ndarray, anchors: np.ndarray, indices: np.ndarray, distances: np.ndarray
-) -> Callable[[slice], None]:
-    dtype = np.float32 if view.dtype == np.float32 else np.float64
-    anchors = np.ascontiguousarray(anchors, dtype=dtype)
-    centre = anchors.mean(axis=0)  # as in squared_distances: less cancellation
-    centred = (anchors - centre).astype(np.float32, copy=False)
-    norms = _squared_norms(centred.astype(np.float64)).astype(np.float32)
-    largest = norms.max()
+@dataclass(frozen=True)
+class _DenseAnchors:
+    """Anchors in the precision of the views; and less their ``centre`` in single precision, with squared norms.
 
+    ``numbers`` are their indices in the lists.
+    """
+
+    values: np.ndarray
+    centre: np.ndarray
+    centred: np.ndarray
+    norms: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
     @_overflow_is_seen
-    def one(rows: slice) -> None:
-        block = np.ascontiguousarray(view[rows], dtype=dtype)
-        inner = (block - centre).astype(np.float32, copy=False) @ centred.T
-        room, upper, bound = Scratch.of(len(anchors)), np.empty(len(anchors), dtype=np.float32), np.empty(1, np.float32)
-        _list_near(
-            *(block, anchors, centre, norms, largest, inner, indices[rows], distances[rows]),
-            *(upper, upper.view(np.int32), bound, bound.view(np.int32)),
-            *(room.marks, room.words, room.near, room.values, room.bits, room.order, room.spare),
+    def of(cls, anchors: np.ndarray, dtype: type) -> _DenseAnchors:
+        """Prepare anchors; as in :func:`squared_distances`, there is less cancellation if they are centred."""
+        anchors = np.ascontiguousarray(anchors, dtype=dtype)
+        centre = anchors.mean(axis=0)
+        centred = (anchors - centre).astype(np.float32, copy=False)
+        norms = _squared_norms(centred.astype(np.float64)).astype(np.float32)
+        return cls(anchors, centre, centred, norms, np.arange(len(anchors), dtype=np.int32))
+
+    def take(self, chosen: np.ndarray) -> _DenseAnchors:
+        """Return some of the anchors."""
+        return _DenseAnchors(
+            self.values[chosen], self.centre, self.centred[chosen], self.norms[chosen], self.numbers[chosen]
         )
 
-    return one
+    def centre_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows less the centre of the anchors, in single precision."""
+        return (rows - self.centre).astype(np.float32, copy=False)
+
+    @_overflow_is_seen
+    def list_near(self, rows: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> None:
+        """Write the lists of these rows."""
+        self.list_some(rows, np.arange(len(rows)), self.centre_rows(rows), indices, distances)
+
+    def list_some(
+        self, rows: np.ndarray, given: np.ndarray, centred: np.ndarray, indices: np.ndarray, distances: np.ndarray
+    ) -> None:
+        """Write the lists of the ``given`` rows, whose centred values are ``centred``."""
+        room = Scratch.of(len(self.values))
+        upper, bound = np.empty(len(self.values), dtype=np.float32), np.empty(1, np.float32)
+        largest = self.norms.max()
+        for start in range(0, len(given), _TILE_ROWS):
+            tile = slice(start, start + _TILE_ROWS)
+            _list_near(
+                *(rows, given[tile], self.values, self.numbers, self.centre, self.norms, largest),
+                *(centred[tile] @ self.centred.T, indices, distances),
+                *(upper, upper.view(np.int32), bound, bound.view(np.int32)),
+                *(room.marks, room.words, room.near, room.values, room.bits, room.order, room.spare),
+            )
+
+
+@dataclass(frozen=True)
+class _AnchorGroups:
+    """Anchors in groups around ``centres``, by which most are ruled out for rows in clear clusters.
+
+    By the triangle inequality, a row x has ``length`` anchors within ``|x - c| + reach_c`` for every centre c, if that
+    many are within ``reach_c`` of c. So groups farther away than that, whose anchors are within ``radii`` of their
+    centres, have none of the nearest. ``needed[c]`` says which groups are left for the anchors that have the lowest
+    bound from c, and ``near[c]`` are the anchors in these. A row with that bound is compared with them alone if no
+    other group is left, otherwise with all anchors.
+    """
+
+    anchors: _DenseAnchors
+    group: np.ndarray
+    centres: np.ndarray
+    radii: np.ndarray
+    reach: np.ndarray
+    needed: np.ndarray
+    near: tuple[_DenseAnchors, ...] = ()
+
+    @classmethod
+    def of(cls, anchors: _DenseAnchors, length: int) -> _AnchorGroups | None:
+        """Return groups by a few passes of k-means; None if they would rule out less than half of the anchors.
+
+        Groups that need the same groups are one, as are those of one clear cluster.
+        """
+        points = anchors.centred
+        if not anchors.norms.max() < _SAFE:
+            return None
+        group = _distances(points, points[: int(np.sqrt(len(points)))]).argmin(axis=1)  # anchors: coarse to fine
+        for _ in range(_GROUP_PASSES):
+            group = _distances(points, _means(points, group)).argmin(axis=1)
+        _, same = np.unique(cls._around(anchors, group, length).needed, axis=0, return_inverse=True)
+        found = cls._around(anchors, same[np.unique(group, return_inverse=True)[1]], length)
+        near = [np.flatnonzero(needed[found.group]) for needed in found.needed]
+        sizes = np.array([len(chosen) for chosen in near])
+        if sizes[found._bounds(points)[0]].mean() > _WORTHWHILE * len(points) or sizes.sum() > _COPIES * len(points):
+            return None
+        return replace(found, near=tuple(map(anchors.take, near)))
+
+    @classmethod
+    def _around(cls, anchors: _DenseAnchors, group: np.ndarray, length: int) -> _AnchorGroups:
+        """Return the groups with these numbers."""
+        group = np.unique(group, return_inverse=True)[1]
+        centres = _means(anchors.centred, group)
+        apart = _distances(anchors.centred, centres)
+        radii = np.zeros(len(centres), dtype=np.float32)
+        np.maximum.at(radii, group, apart[np.arange(len(group)), group])
+        reach = np.partition(apart, length - 1, axis=0)[length - 1]
+        found = cls(anchors, group, centres, radii, reach, np.zeros((len(centres),) * 2, dtype=bool))
+        np.logical_or.at(found.needed, *found._bounds(anchors.centred))
+        return found
+
+    def _bounds(self, centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each row, the centre with the lowest bound, and which groups are left."""
+        apart = _distances(centred, self.centres)
+        bounds = apart + self.reach
+        nearest = bounds.argmin(axis=1)
+        largest = _squared_norms(centred) + 2 * self.anchors.norms.max() + _NO_LENGTH
+        within = bounds[np.arange(len(nearest)), nearest] + _ROOT_EPSILON * np.sqrt((centred.shape[1] + 16) * largest)
+        return nearest, ~(apart - self.radii > within[:, None])  # also where numbers are too large
+
+    @_overflow_is_seen
+    def list_near(self, rows: np.ndarray, indices: np.ndarray, distances: np.ndarray) -> None:
+        """Write the lists of these rows."""
+        centred = self.anchors.centre_rows(rows)
+        nearest, left = self._bounds(centred)
+        needs_others = (left & ~self.needed[nearest]).any(axis=1)
+        compared = np.where(needs_others, len(self.near), nearest)
+        order = np.argsort(compared, kind="stable")
+        starts = np.searchsorted(compared[order], np.arange(len(self.near) + 2))
+        for some, start, stop in zip((*self.near, self.anchors), starts, starts[1:], strict=False):
+            if start < stop:
+                given = order[start:stop]
+                some.list_some(rows, given, centred[given], indices, distances)
+
+
+def _distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return distances in single precision."""
+    found = rows @ centres.T
+    found *= -2
+    found += _squared_norms(rows)[:, None]
+    found += _squared_norms(centres)
+    return np.sqrt(np.maximum(found, 0, out=found), out=found)
+
+
+def _means(points: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return the means of groups, without those that are empty."""
+    _, group, sizes = np.unique(group, return_inverse=True, return_counts=True)
+    members = sp.csr_array((np.ones(len(group), dtype=points.dtype), group, np.arange(len(group) + 1)))
+    return (members.T @ points / sizes[:, None]).astype(points.dtype)
 
 
 def _sparse_lists(
@@ -193,7 +354,9 @@ def _list_smallest(
 @njit(nogil=True, cache=True)
 def _list_near(
     rows: np.ndarray,
+    given: np.ndarray,
     anchors: np.ndarray,
+    numbers: np.ndarray,
     centre: np.ndarray,
     norms: np.ndarray,
     largest: np.float32,
@@ -212,16 +375,18 @@ def _list_near(
     order: np.ndarray,
     spare: np.ndarray,
 ) -> None:
-    """Write the lists of ``rows``; ``norms`` of centred anchors and ``inner`` products are in single precision.
+    """Write the lists of the ``given`` rows, by the ``numbers`` of the anchors.
 
+    ``norms`` of centred anchors and their products with centred rows, ``inner``, are in single precision.
     At least as many upper bounds of distances as the list is long are within a threshold. Anchors whose lower bound is
     above it are not among the nearest.
     """
     m, length = norms.size, indices.shape[1]
     # Twice the bound on the rounding error of a sum of products in any order and of the operations around it.
     error = np.float32((rows.shape[1] + 16) * _EPSILON)
-    for i in range(rows.shape[0]):
-        row_norm = np.float32(_squared_distance(rows[i], centre))
+    for i in range(given.size):
+        at = given[i]
+        row_norm = np.float32(_squared_distance(rows[at], centre))
         if row_norm + largest < _SAFE:
             for j in range(m):
                 size = row_norm + norms[j]
@@ -236,11 +401,11 @@ def _list_near(
                 marks[j] = 1
         count = pack(marks, words, near)
         for c in range(count):
-            exact[c] = _squared_distance(rows[i], anchors[near[c]])
+            exact[c] = _squared_distance(rows[at], anchors[near[c]])
         sort_bits(exact_bits, count, order, spare)
         for p in range(length):
-            indices[i, p] = near[order[p]]
-            distances[i, p] = exact[order[p]] if exact[order[p]] < _SAFE else _SAFE
+            indices[at, p] = numbers[near[order[p]]]
+            distances[at, p] = exact[order[p]] if exact[order[p]] < _SAFE else _SAFE
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, forceinline=True)
