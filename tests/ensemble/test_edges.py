@@ -305,11 +305,37 @@ def test_nearest_sums_hold_counted_sums_and_numbers():
         np.testing.assert_allclose(kmeans.centre_gaps(points, centres), gaps)
 
 
-@pytest.mark.parametrize("size", [1, 31, 32, 33, 100])
-def test_both_triangles_of_a_matrix(size):
+@pytest.mark.parametrize("scale", [1e-40, 1e-12, 1.0, 1e18, 1e30])
+def test_many_centres_are_compared_as_exactly_as_few(scale, monkeypatch):
+    rng = np.random.default_rng(7)
+    centres = rng.normal(size=(60, 40))
+    points = centres[rng.integers(60, size=2500)] + 0.5 * rng.normal(size=(2500, 40))
+    points[:200] = (centres[:20, None] / 2 + centres[None, 20:30] / 2).reshape(-1, 40)  # equally near to two
+    points[200:300] += 1e-9 * rng.normal(size=(100, 40))
+    centres[50] = centres[3]
+    points, centres = scale * points, scale * centres
+    assert centres.size >= kmeans._MANY_COORDINATES
+    found = kmeans.nearest_centre(points, centres)
+    monkeypatch.setattr(kmeans, "_MANY_COORDINATES", 10**9)
+    np.testing.assert_array_equal(found, kmeans.nearest_centre(points, centres))
+    assert 50 not in found  # the first of equals
+
+
+def test_few_points_are_compared_again():
+    rng = np.random.default_rng(8)
+    centres = rng.normal(size=(60, 40))
+    points = centres[rng.integers(60, size=1000)] + 0.3 * rng.normal(size=(1000, 40))
+    points[7] = centres[:2].mean(axis=0)
+    halves, labels = (centres**2).sum(axis=1) / 2, np.zeros(1000, dtype=np.int32)
+    unclear = kmeans._nearest_in_single_precision(points, centres, halves, labels)
+    assert len(unclear) < 10
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 150])
+def test_the_upper_triangle_is_that_of_a_symmetric_matrix(size):
     x = np.random.default_rng(size).integers(-9, 9, (size, size)).astype(float)
-    found = edges.both_triangles(np.tril(x).astype(np.float32))
-    assert found.dtype == np.float32
+    found = np.tril(x).astype(np.float32)
+    edges.fill_upper(found)
     np.testing.assert_array_equal(found, np.tril(x) + np.tril(x, -1).T)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from manyview.graphs import leading_singular_vectors, normalize_bipartite, spectrum
-from manyview.graphs.laplacian import _filter, gram, inverse_sqrt, leading_eigenvectors
+from manyview.graphs.laplacian import _filter, _orthonormal, gram, inverse_sqrt, leading_eigenvectors
 
 
 @pytest.fixture
@@ -218,6 +218,27 @@ def test_eigenvectors_are_the_same_every_time():
     matrix = psd(0.9 ** np.arange(150))
     first, second = (leading_eigenvectors(lambda block: matrix @ block, 150, 4)[1] for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["independent", "of any length", "nearly dependent", "dependent", "empty"])
+def test_an_orthonormal_basis_spans_the_columns(dtype, kind):
+    rng = np.random.default_rng(3)
+    block = rng.normal(size=(80, 9))
+    if kind == "of any length":
+        block *= 10.0 ** np.arange(-12, 15, 3)
+    if kind == "nearly dependent":
+        block[:, 5:] = block[:, :1] + 1e-2 * block[:, 5:]
+    if kind == "dependent":
+        block[:, 5:] = block[:, 1:5]
+    if kind == "empty":
+        block[:, 4] = 0
+    block = block.astype(dtype)
+    basis = _orthonormal(block)
+    assert basis.dtype == dtype
+    exact = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(basis.T @ basis, np.eye(9), atol=exact)
+    np.testing.assert_allclose(basis @ (basis.T @ block), block, atol=exact * np.abs(block).max())
 
 
 @pytest.mark.parametrize("degree", [1, 4, 6])

@@ -13,6 +13,8 @@ import numpy as np
 
 from manyview._utils.compiled import njit
 
+_TILE = 64
+
 # Arrays are made by the callers of the kernels: numba takes longer to compile np.zeros than such a loop.
 
 
@@ -241,11 +243,13 @@ def _edge_gram(
                 gram[a if a > b else b, b if a > b else a] += np.rint(factor * value[q])
 
 
-def both_triangles(lower: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix with this lower triangle, and zeros above."""
-    matrix = lower + lower.T
-    matrix[np.diag_indices_from(matrix)] /= 2  # exactly
-    return matrix
+def fill_upper(matrix: np.ndarray) -> None:
+    """Copy the lower triangle of a square matrix to the upper one, in place, in tiles that fit into the cache."""
+    for start in range(0, len(matrix), _TILE):
+        stop = start + _TILE
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+        tile = matrix[start:stop, start:stop]
+        tile += np.tril(tile, -1).T
 
 
 def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -37,9 +37,9 @@ from manyview.ensemble.edges import (
     add_degrees,
     balance_rows,
     best_supported,
-    both_triangles,
     edge_gram,
     edge_product,
+    fill_upper,
     scale_anchors,
     view_edges,
 )
@@ -50,7 +50,7 @@ from manyview.graphs.laplacian import inverse_sqrt, leading_eigenvectors, some_e
 # Residual of the eigenvectors, relative to the largest eigenvalue; clusters do not change with more digits.
 _TOLERANCE = 1e-2
 # Degree of the filter that finds them; above this share of all eigenvectors, LAPACK's dense solver is faster.
-_FILTER_DEGREE, _MANY_VECTORS = 4, 0.1
+_FILTER_DEGREE, _MANY_VECTORS = 3, 0.15
 # Rows whose edges are kept while a member is fitted: up to these, memory is less of a concern than time.
 _FEW_ROWS = 20_000
 
@@ -265,13 +265,13 @@ def member_spectrum(
     scale = inverse_sqrt(degrees) * graph_weights(lists, member)[:, None]
     units = units_in_one(_largest_entry(lists, member))
     lower = rows.sum(_gram, lists, member, scale, units)
-    triangle = (lower / units).astype(np.float32)  # suffices for the tolerance, and is twice as fast
-    size = len(lower)
+    size, gram = len(lower), np.empty(lower.shape, dtype=np.float32)  # suffices for the tolerance, and is twice as fast
+    np.multiply(lower, 1 / units, out=gram, casting="same_kind")
     if n_vectors > _MANY_VECTORS * size:
-        squares, vectors = some_eigenvectors(triangle, size - n_vectors, size - 1)
+        squares, vectors = some_eigenvectors(gram, size - n_vectors, size - 1)
         squares, vectors = squares[::-1], vectors[:, ::-1]
     else:
-        gram = both_triangles(triangle)
+        fill_upper(gram)
         squares, vectors = leading_eigenvectors(
             lambda block: gram @ block, size, n_vectors, tol=tol, degree=_FILTER_DEGREE, dtype=np.float32
         )

@@ -22,8 +22,9 @@ _TINY = np.float32(1e-36)
 _SAFE = np.float32(1e37)
 # Rows at a time: few enough that their products stay in the cache; more if they are sorted by groups of anchors.
 _TILE_ROWS, _GROUPED_ROWS = 256, 2048
-# Anchors are grouped if there are this many, by these passes of k-means, and if groups rule half of them out.
-_FEW_ANCHORS, _GROUP_PASSES, _WORTHWHILE = 256, 3, 0.5
+# Anchors are grouped if there are this many, with this many rows for each, by these passes of k-means, and if groups
+# rule half of them out.
+_FEW_ANCHORS, _ROWS_PER_ANCHOR, _GROUP_PASSES, _WORTHWHILE = 256, 4, 3, 0.5
 # Copies of the anchors that groups may make.
 _COPIES = 4
 # A squared distance of d features is the sum of 2d + 8 numbers at most, each with the rounding error of single
@@ -133,7 +134,7 @@ class AnchorSearch:
             if dtype not in self._dense:
                 self._dense[dtype] = _DenseAnchors.of(self._anchors, dtype)
             searched: _DenseAnchors | _AnchorGroups = self._dense[dtype]
-            if n >= self._anchors.shape[0] >= _FEW_ANCHORS:
+            if n >= _ROWS_PER_ANCHOR * len(self._anchors) and len(self._anchors) >= _FEW_ANCHORS:
                 if dtype not in self._groups:
                     self._groups[dtype] = _AnchorGroups.of(self._dense[dtype], self._length)
                 groups = self._groups[dtype]
