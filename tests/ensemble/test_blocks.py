@@ -143,7 +143,7 @@ def test_a_view_given_twice_counts_once():
 @pytest.mark.parametrize("learn_on", LEARN_ON)
 def test_equal_samples_get_equal_labels(learn_on):
     rng = np.random.default_rng(0)
-    few = noisy(60, noise=0.4)
+    few = noisy(60, noise=0.2)
     rows = rng.choice(60, 900, p=rng.dirichlet(np.ones(60)))
     model = fit(few.take(rows), learn_on=learn_on, n_anchors=30)
     for row in range(60):

@@ -45,9 +45,9 @@ def view_edges(
         has_view = length > 0 and near[i, 0] >= 0
         found, j = start, 0 if has_view else length
         while found < stop and j < length:  # no branch: other anchors than the member's are overwritten
-            anchor[found] = position[near[i, j]]
-            weight[found] = distance[i, j]
-            found += anchor[found] >= 0
+            own = position[near[i, j]]  # read once: the next entry need not wait until it is written
+            anchor[found], weight[found] = own, distance[i, j]
+            found += own >= 0
             j += 1
         if has_view and found < stop:
             too_short[i] = True

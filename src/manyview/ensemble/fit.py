@@ -55,6 +55,7 @@ from manyview.ensemble.graph import (
     GraphRule,
     connect_clusters,
     graph_rule,
+    in_own_pages,
     inner_edges,
     labels_of_clusters,
     number_clusters,
@@ -260,7 +261,8 @@ def learn(
     The family is chosen without known classes: each makes a quarter of its tries, then the best two half of them, then
     all. Clear clusters need few members: if four and eight of sixteen tries of the best family give the same labels and
     agree with them, no more members are made. If moreover local and broad graphs give the same labels, no other family
-    is tried. In the end the rows keep labels, embedding and confidence.
+    is tried, and the local ones are taken, whose neighbour lists are shorter. In the end the rows keep labels,
+    embedding and confidence.
     """
     n_tries = min(settings.n_tries, settings.n_members)
     n_early = n_tries // 2
@@ -286,9 +288,10 @@ def learn(
 
     added_up = [ensemble for ensemble in tried if ensemble.family.scaling is None]
     if n_early >= 4 and len(tried) > len(added_up) > 1:
-        best = _best_of(added_up, added_up, n_early // 2)[0]
-        if _same_labels(added_up) and is_enough(best):
-            return best
+        _best_of(added_up, added_up, n_early // 2)
+        narrow = min(added_up, key=lambda ensemble: ensemble.family.n_neighbors)
+        if _same_labels(added_up) and is_enough(narrow):
+            return narrow
     best, left = tried[0], tried
     for size, n_left in ((n_early // 2, 2), (n_early, 2), (n_tries, 1)):
         if size < min(2, n_tries):
@@ -481,7 +484,7 @@ def _assign(block: Block, model: Model, rule: GraphRule, graph_views: AnchoredVi
         views = checked(part)
         lists, found = assign_samples(model, views, part[ROWS.name].start)
         graph = inner_edges({**lists, **lists_of(views, graph_views), **found}, rule)
-        return {**found, GRAPH.name: graph.astype(found[CONFIDENCE.name].dtype)}
+        return {**found, GRAPH.name: in_own_pages(graph, found[CONFIDENCE.name].dtype)}
 
     return in_parts(block, one)
 

@@ -9,6 +9,7 @@ edges to are connected. So a block of samples is reduced to a partition of the a
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +100,23 @@ def _edges_within(
     return data[: starts[-1]].copy(), columns[: starts[-1]].copy(), starts
 
 
+def in_own_pages(graph: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
+    """Return the graph of a block with weights in this precision, in pages that are given back when it is freed.
+
+    Memory for many arrays of a megabyte is kept by the allocator, so :func:`take_graph` would need it twice.
+    """
+    data, indices = _in_own_pages(graph.data, dtype), _in_own_pages(graph.indices, graph.indices.dtype)
+    return sp.csr_array((data, indices, graph.indptr), shape=graph.shape)
+
+
+def _in_own_pages(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if values.size < mmap.PAGESIZE:
+        return values.astype(dtype, copy=False)
+    copy = np.frombuffer(mmap.mmap(-1, values.size * np.dtype(dtype).itemsize), dtype)
+    copy[:] = values
+    return copy
+
+
 @njit(nogil=True, cache=True)
 def _list_edges_within(
     anchors: np.ndarray,
@@ -151,12 +169,19 @@ def _anchor_uses(block: Block) -> np.ndarray:
 
 
 def _anchor_parts(block: Block) -> np.ndarray:
-    """Return, for every anchor, the first one that is connected with it by edges of samples."""
+    """Return, for every anchor, the first one that is connected with it by edges of samples.
+
+    Two edges of every sample, the first and another one, connect nearly all that is connected; few others are left.
+    """
     graph = block[GRAPH.name]
-    filled = np.flatnonzero(np.diff(graph.indptr))
-    first = graph.indices[graph.indptr[filled]]
-    edges = (np.repeat(first, np.diff(graph.indptr)[filled]), graph.indices)
-    return _parts(*edges, graph.shape[1])
+    sizes = np.diff(graph.indptr)
+    filled = np.flatnonzero(sizes)
+    start, sizes = graph.indptr[filled], sizes[filled]
+    first = graph.indices[start]
+    parts = _parts(first, graph.indices[start + filled % sizes], graph.shape[1])
+    tail, head = np.repeat(parts[first], sizes), parts[graph.indices]
+    left = tail != head
+    return _join_parts(parts, _parts(tail[left], head[left], len(parts)))
 
 
 def _join_parts(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ Selector = Callable[[Sequence[Array], int, RandomState], np.ndarray]
 # Greedy k-means++: candidates per pick, samples per anchor that are considered, dimensions of the sketch, and samples
 # that are compared with the candidates at a time, few enough for the processor's fastest cache.
 _SEEDING_CANDIDATES = 3
-_SEEDING_ROWS = 5
+_SEEDING_ROWS = 3
 _SKETCH = 128
 _LANES = 512
 # Squared distances that are rounding errors: shares of the point's squared length, by single precision, and of the
@@ -117,7 +117,7 @@ def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generat
 
     Picks are different samples that cover the data, dense regions more than sparse ones. They are returned in the order
     of picking, from coarse to fine; there are fewer than ``n_anchors`` if no more samples differ. Distances are
-    computed in a random sketch of 128 dimensions, among at most five times as many samples as anchors, which bounds
+    computed in a random sketch of 128 dimensions, among at most three times as many samples as anchors, which bounds
     the cost for any number of samples.
     """
     n = views[0].shape[0]

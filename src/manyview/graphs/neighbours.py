@@ -20,8 +20,9 @@ _BLOCK_ENTRIES = 4_000_000
 _EPSILON = 2.0**-23
 _TINY = np.float32(1e-36)
 _SAFE = np.float32(1e37)
-# Rows at a time: few enough that their products stay in the cache; more if they are sorted by groups of anchors.
-_TILE_ROWS, _GROUPED_ROWS = 256, 2048
+# Rows at a time, more if they are sorted by groups of anchors; and how many products of rows and anchors stay in the
+# cache.
+_TILE_ROWS, _GROUPED_ROWS, _TILE_ENTRIES = 256, 8192, 2**18
 # Anchors are grouped if there are this many, with this many rows for each, by these passes of k-means, and if groups
 # rule half of them out.
 _FEW_ANCHORS, _ROWS_PER_ANCHOR, _GROUP_PASSES, _WORTHWHILE = 256, 4, 3, 0.5
@@ -198,8 +199,9 @@ class _DenseAnchors:
         room = Scratch.of(len(self.values))
         upper, bound = np.empty(len(self.values), dtype=np.float32), np.empty(1, np.float32)
         largest = self.norms.max()
-        for start in range(0, len(given), _TILE_ROWS):
-            tile = slice(start, start + _TILE_ROWS)
+        step = max(_TILE_ROWS, _TILE_ENTRIES // len(self.values))
+        for start in range(0, len(given), step):
+            tile = slice(start, start + step)
             _list_near(
                 *(rows, given[tile], self.values, self.numbers, self.centre, self.norms, largest),
                 *(centred[tile] @ self.centred.T, indices, distances),

@@ -51,9 +51,9 @@ def scale_max(view: Array, largest: np.ndarray | None = None) -> Array:
 
 def row_lengths(view: Array) -> np.ndarray:
     """Return the Euclidean length of every sample, in double precision, as squares may overflow single precision."""
-    view = view.astype(np.float64, copy=False)
     if isinstance(view, np.ndarray):
-        return np.linalg.norm(view, axis=1)
+        return np.sqrt(np.add.reduce(np.square(view, dtype=np.float64), axis=1))
+    view = view.astype(np.float64, copy=False)
     return np.sqrt(np.asarray(view.multiply(view).sum(axis=1)).ravel())
 
 
@@ -61,7 +61,8 @@ def scale_unit_rows(view: Array) -> Array:
     """Divide every sample by its Euclidean length; a zero row stays zero."""
     length = row_lengths(view)
     if isinstance(view, np.ndarray):
-        return np.divide(view, length[:, None], out=np.zeros_like(view), where=length[:, None] > 0)
+        length[length == 0] = 1.0
+        return np.divide(view, length[:, None], out=np.empty_like(view))
     length = np.repeat(length, np.diff(view.indptr))
     data = np.divide(view.data, length, out=np.zeros_like(view.data), where=length > 0)
     return sp.csr_array((data, view.indices, view.indptr), shape=view.shape)
