@@ -61,16 +61,16 @@ def test_more_starts_never_cost_more():
 
 def test_seeds_are_points_and_all_different_while_there_are_enough(clouds):
     points, _ = clouds
-    seeds = seed_centres(points, np.ones(200), 20, np.random.default_rng(0))
+    (seeds,) = seed_centres(points, np.ones(200), 20, np.random.default_rng(0), 1)
     assert {tuple(seed) for seed in seeds} <= {tuple(point) for point in points}
     assert len({tuple(seed) for seed in seeds}) == 20
 
 
 def test_seeds_repeat_where_there_are_fewer_different_points():
     points = np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)
-    seeds = seed_centres(points, np.ones(10), 5, np.random.default_rng(0))
-    assert seeds.shape == (5, 2)
-    assert {tuple(seed) for seed in seeds} == {(0.0, 1.0), (1.0, 0.0)}
+    for seeds in seed_centres(points, np.ones(10), 5, np.random.default_rng(0), 3):
+        assert seeds.shape == (5, 2)
+        assert {tuple(seed) for seed in seeds} == {(0.0, 1.0), (1.0, 0.0)}
 
 
 def test_more_centres_than_different_points_cost_nothing():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from manyview.graphs import ANCHOR_SELECTORS, SCALERS, select_das, select_kmeans, select_vda
+from manyview.graphs import ANCHOR_SELECTORS, SCALERS, anchors, select_das, select_kmeans, select_vda
 from manyview.graphs.anchors import (
     _row_variances,
     _shifted_sums,
@@ -300,11 +300,35 @@ def naive_picks(points, weights, chances):
     return picks
 
 
+@pytest.fixture(params=["with a table of distances", "without"])
+def table(request, monkeypatch):
+    monkeypatch.setattr(anchors, "_MOST_IN_TABLE", 10**4 if request.param == "with a table of distances" else 0)
+
+
+@pytest.mark.usefixtures("table")
 @pytest.mark.parametrize("seed", range(5))
 def test_greedy_picks_of_weighted_points(seed):
     rng = np.random.default_rng(seed)
-    points, weights, chances = rng.normal(size=(60, 4)), rng.random(60) ** 3, rng.random((12, 3))
+    points, weights, chances = rng.normal(size=(600, 4)), rng.random(600) ** 3, rng.random((20, 12, 3))
     weights[::7] = 0.0
     found = greedy_picks(points, weights, chances)
-    assert found.tolist() == naive_picks(points, weights, chances)
-    assert (weights[found] > 0).all()
+    assert len(found) == 20
+    for picks, own in zip(found, chances, strict=True):
+        assert picks.tolist() == naive_picks(points, weights, own)
+        assert (weights[picks] > 0).all()
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_picks_among_copies_and_far_points(scale):
+    rng = np.random.default_rng(1)
+    near = np.array([1e3, 0.0, 0.0]) + rng.normal(size=(5, 3))  # far from the others, and close to each other
+    points = scale * np.repeat(np.vstack([near, rng.normal(size=(5, 3))]), 7, axis=0)
+    (picks,) = greedy_picks(points, np.ones(70), rng.random((1, 30, 3)))
+    assert len(picks) == len(np.unique(points[picks], axis=0)) == 10
+
+
+def test_few_picks_make_no_table(monkeypatch):
+    monkeypatch.setattr(anchors, "_gaps_between", None)
+    rng = np.random.default_rng(2)
+    assert len(greedy_picks(rng.normal(size=(600, 4)), np.ones(600), rng.random((1, 12, 3)))[0]) == 12

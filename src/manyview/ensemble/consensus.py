@@ -6,7 +6,7 @@ where I is mutual information. :func:`find_consensus` cuts the graph between sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,6 +22,8 @@ from manyview.graphs.laplacian import leading_eigenvectors
 
 # Up to this number of clusters in all members, their Gram matrix is formed; above, it is only applied.
 _SMALL_TABLE = 1000
+# Residual of the singular vectors, relative to the largest value.
+_TOLERANCE = 1e-4
 # The clusters of this number of members are enough points to start k-means from.
 _STARTING_MEMBERS = 32
 
@@ -98,7 +100,7 @@ def mean_information(information: np.ndarray) -> np.ndarray:
 def find_consensus(rows: Rows, settings: Settings, members: Sequence[Member], information: np.ndarray) -> Consensus:
     """Find the consensus of the members in ``n_clusters``; fewer only if they do not distinguish as many.
 
-    Maximises ``tr(UᵀĤQ)`` over orthonormal U and Q, to a tolerance of 1e-5, where ``Ĥ_ij = sqrt(w_r / (Σw·|j|))`` for
+    Maximises ``tr(UᵀĤQ)`` over orthonormal U and Q, to a tolerance of 1e-4, where ``Ĥ_ij = sqrt(w_r / (Σw·|j|))`` for
     every sample i in cluster j of member r: the bipartite graph between samples and clusters, normalised on both sides.
     Then k-means on U, and on U with rows of length 1; started from the clusters' vectors in Q, which are few.
     """
@@ -185,15 +187,16 @@ def consensus_vectors(
         values = column[:, None] * block
         # For each row, the values of its clusters are summed, and the value of cluster j occurs in |j| rows.
         units = np.array([units_in_one(bound) for bound in sizes @ np.abs(values)])
-        return column[:, None] * (rows.sum(_covote, names, offsets, values, units) / units)
+        return (column[:, None] * (rows.sum(_covote, names, offsets, values, units) / units)).astype(np.float32)
 
     if size <= _SMALL_TABLE:  # one pass for the Gram matrix instead of one per product
         shared = rows.sum(_shared, names, offsets)
-        gram = column[:, None] * (shared + np.tril(shared, -1).T) * column
-        squares, vectors = leading_eigenvectors(lambda block: gram @ block, size, n_vectors)
+        gram = (column[:, None] * (shared + np.tril(shared, -1).T) * column).astype(np.float32)
+        product: Callable[[np.ndarray], np.ndarray] = gram.__matmul__
     else:
-        squares, vectors = leading_eigenvectors(apply, size, n_vectors)
-    return vectors, np.sqrt(np.maximum(squares, 1e-12))
+        product = apply
+    squares, vectors = leading_eigenvectors(product, size, n_vectors, tol=_TOLERANCE, dtype=np.float32)
+    return vectors.astype(float), np.sqrt(np.maximum(squares.astype(float), 1e-12))
 
 
 def agreement_with(rows: Rows, name: str, n_labels: int, members: Sequence[Member], weights: np.ndarray) -> float:

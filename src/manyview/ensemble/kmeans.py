@@ -30,13 +30,15 @@ _MANY_COORDINATES, _TILE_ROWS = 1600, 1024
 _EPSILON, _TINY = np.float32(2.0**-23), np.float32(1e-35)
 
 
-def seed_centres(points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator) -> np.ndarray:
-    """Return centres by greedy k-means++; some are equal if there are fewer different points."""
-    chances = np.zeros((n_centres, _CANDIDATES))
-    chances[0, 0] = rng.random()
-    chances[1:] = rng.random((n_centres - 1, _CANDIDATES))
-    picks = greedy_picks(points, weights, chances)
-    return points[np.resize(picks, n_centres)]
+def seed_centres(
+    points: np.ndarray, weights: np.ndarray, n_centres: int, rng: np.random.Generator, n_starts: int
+) -> list[np.ndarray]:
+    """Return centres by greedy k-means++, several times; some are equal if there are fewer different points."""
+    chances = np.zeros((n_starts, n_centres, _CANDIDATES))
+    for own in chances:
+        own[0, 0] = rng.random()
+        own[1:] = rng.random((n_centres - 1, _CANDIDATES))
+    return [points[np.resize(picks, n_centres)] for picks in greedy_picks(points, weights, chances)]
 
 
 def kmeans(
@@ -44,7 +46,7 @@ def kmeans(
 ) -> np.ndarray:
     """Return centres with the least weighted cost among several starts; only the best few are followed to the end."""
     points = np.ascontiguousarray(points)
-    starts = [seed_centres(points, weights, n_centres, rng) for _ in range(n_starts)]
+    starts = seed_centres(points, weights, n_centres, rng, n_starts)
     if n_starts > _FINALISTS:
         begun = sorted((_lloyd(points, weights, start, _FIRST_PASSES) for start in starts), key=lambda found: found[0])
         starts = [centres for _, centres in begun[:_FINALISTS]]

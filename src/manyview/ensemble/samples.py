@@ -20,6 +20,7 @@ from manyview.ensemble.columns import HASHES, PATTERNS, ROWS, VIEWS
 from manyview.ensemble.dask import current_client, worker_blocks, worker_memory, worker_rows
 from manyview.ensemble.members import families_with
 from manyview.exceptions import EngineError, ViewsError
+from manyview.graphs.anchors import table_bytes
 from manyview.graphs.content import Sketch, repetitions, row_hashes, row_keys, sketch_rows
 from manyview.views import Views, check_views
 from manyview.views.checks import check_block
@@ -248,18 +249,22 @@ class Footprint:
 
     @property
     def learning(self) -> float:
-        """Bytes for learning: scaled samples, lists, labels of the members, a Gram matrix per thread."""
+        """Bytes for learning: scaled samples, lists, labels of the members, a Gram matrix per thread.
+
+        Before there are lists, there may be a table of distances for the choice of anchors.
+        """
         copies = _COPIES * self.n_learned * self._sample_bytes
         embeddings = 8 * (3 + self.n_threads) * self._n_clusters
         lists = self.n_listed * (self.views.n_views * self.list_length * _LISTED + 8 * self.n_members + embeddings)
         joint = self.n_learned * _JOINT_LISTS * self.list_length / 2 * _LISTED
-        return copies + lists + joint + self.n_threads * 12 * (0.75 * self.n_anchors) ** 2
+        grams = self.n_threads * 12 * (0.75 * self.n_anchors) ** 2
+        return copies + max(lists + joint + grams, table_bytes(self.n_learned, self.n_anchors))
 
     @property
     def results(self) -> float:
-        """Bytes of the results of all samples; the graph exists twice while it is assembled."""
+        """Bytes of the results of all samples."""
         size = 4 if all(_value_bytes(array) == 4 for array in self.views.arrays) else 8
-        edges = self.views.n_views * min(GRAPH_NEIGHBORS, self.n_anchors) * 2 * (size + 4)
+        edges = self.views.n_views * min(GRAPH_NEIGHBORS, self.n_anchors) * (size + 4)
         hashes = 9 * self.views.n_views
         return self.views.n_samples * (16 + 2 * size * (self._n_clusters + 1) + edges + hashes)
 

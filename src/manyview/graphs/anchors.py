@@ -26,6 +26,8 @@ _SEEDING_CANDIDATES = 3
 _SEEDING_ROWS = 3
 _SKETCH = 128
 _LANES = 512
+# Distances between all points are found at once for this number of points at most, if there are enough picks.
+_MOST_IN_TABLE, _PICKS_PER_POINT = 6144, 4
 # Squared distances that are rounding errors: shares of the point's squared length, by single precision, and of the
 # largest one, by the double precision of what comes before.
 _ROUNDING_HERE, _ROUNDING_BEFORE = np.float32(1e-13), np.float32(1e-24)
@@ -127,7 +129,14 @@ def select_spread(views: Sequence[Array], n_anchors: int, rng: np.random.Generat
         else np.sort(rng.choice(n, _SEEDING_ROWS * n_anchors, replace=False))
     )
     sketch = _sketch([view[among] for view in views], rng)
-    return among[greedy_picks(sketch, np.ones(len(among)), rng.random((n_anchors, _SEEDING_CANDIDATES)))]
+    chances = rng.random((1, n_anchors, _SEEDING_CANDIDATES))
+    return among[greedy_picks(sketch, np.ones(len(among)), chances)[0]]
+
+
+def table_bytes(n_samples: int, n_anchors: int) -> int:
+    """Return the bytes of the table of distances that :func:`select_spread` makes."""
+    n = min(n_samples, _SEEDING_ROWS * n_anchors)
+    return 4 * n**2 if n <= _MOST_IN_TABLE else 0
 
 
 def _sketch(views: Sequence[Array], rng: np.random.Generator) -> np.ndarray:
@@ -144,28 +153,53 @@ def _sketch(views: Sequence[Array], rng: np.random.Generator) -> np.ndarray:
     return sketch - np.median(sketch, axis=0)
 
 
-def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    """Return indices of rows of ``points`` by greedy k-means++: each pick is the best of a few candidates.
+def greedy_picks(points: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> list[np.ndarray]:
+    """Return indices of rows of ``points`` by greedy k-means++, for several starts: each pick is the best of a few.
 
     Candidates are drawn by weight times squared distance to the earlier picks; the best one leaves the least weighted
-    sum of squared distances. ``chances`` are uniform numbers, one row per pick; of the first row, one is used.
-    There are fewer picks than rows if no more points differ. Distances are in single precision.
+    sum of squared distances. ``chances`` are uniform numbers of shape (starts, picks, candidates); of a first pick, one
+    is used. There are fewer picks than that if no more points differ. Distances are in single precision.
     """
     size = float(np.abs(points).max(initial=0.0))
-    columns = np.array(points.T / size if size > 0 else points.T, dtype=np.float32, order="C")
-    n, n_picks, n_candidates = len(points), *chances.shape
-    picks, candidates = np.empty(n_picks, dtype=np.int64), np.empty(n_candidates, dtype=np.int64)
+    points = points / (size if size > 0 else 1.0)
+    columns = np.array(points.T, dtype=np.float32, order="C")
+    n, (n_starts, n_picks, n_candidates) = len(points), chances.shape
     norms = np.einsum("ij,ij->j", columns, columns)
+    known = np.empty((0, 0), dtype=np.float32)
+    if n <= _MOST_IN_TABLE and _PICKS_PER_POINT * n_starts * n_picks > n:
+        known = _gaps_between(points)
     rounding = np.maximum(_ROUNDING_HERE * norms, _ROUNDING_BEFORE * norms.max(initial=0.0))
+    picks, candidates = np.empty((n_starts, n_picks), dtype=np.int64), np.empty(n_candidates, dtype=np.int64)
     gaps = np.empty((n_candidates, _LANES), dtype=np.float32)
-    nearest, trial, costs = np.full(n, np.inf), np.empty((n_candidates, n)), np.empty(n_candidates)
-    count = _greedy_picks(columns, weights, chances, rounding, nearest, trial, costs, gaps, candidates, picks)
-    return picks[:count]
+    trial, costs = np.empty((n_candidates, n)), np.empty(n_candidates)
+    found = []
+    for own, picked in zip(chances, picks, strict=True):
+        nearest = np.full(n, np.inf)
+        count = _greedy_picks(columns, known, weights, own, rounding, nearest, trial, costs, gaps, candidates, picked)
+        found.append(picked[:count])
+    return found
+
+
+def _gaps_between(points: np.ndarray) -> np.ndarray:
+    """Return the squared distances between points, less a bound on their rounding errors: not positive for copies.
+
+    Products are in double precision, as points may be far from the origin; distances are in single precision.
+    """
+    norms = np.einsum("ij,ij->i", points, points) * (1 - 2.0**-52 * (points.shape[1] + 8))
+    gaps = np.empty((len(points), len(points)), dtype=np.float32)
+    for start in range(0, len(points), _LANES):
+        rows = slice(start, start + _LANES)
+        inner = points[rows] @ points.T
+        inner *= -2
+        inner += norms[rows, None]
+        np.add(inner, norms, out=gaps[rows], casting="same_kind")
+    return gaps
 
 
 @njit(nogil=True, cache=True)
 def _greedy_picks(
     points: np.ndarray,
+    known: np.ndarray,
     weights: np.ndarray,
     chances: np.ndarray,
     rounding: np.ndarray,
@@ -176,7 +210,10 @@ def _greedy_picks(
     candidates: np.ndarray,
     picks: np.ndarray,
 ) -> int:
-    """Pick columns, return how many; all candidates are compared in one pass over the points, which memory bounds."""
+    """Pick columns, return how many; all candidates are compared in one pass over the points, which memory bounds.
+
+    ``known`` are the squared distances between all points, or an empty table.
+    """
     n_features, n = points.shape
     total = 0.0
     for i in range(n):
@@ -193,9 +230,14 @@ def _greedy_picks(
             before, weight, error = nearest[start:stop], weights[start:stop], rounding[start:stop]
             for c in range(n_tried):
                 gap, found, cost = gaps[c], trial[c, start:stop], 0.0
-                for i in range(_LANES):
-                    gap[i] = 0.0
-                for j in range(n_features):
+                if known.size:
+                    line = known[candidates[c], start:stop]
+                    for i in range(line.size):
+                        gap[i] = line[i]
+                else:
+                    for i in range(_LANES):
+                        gap[i] = 0.0
+                for j in range(0 if known.size else n_features):
                     values, centre = points[j, start:stop], points[j, candidates[c]]
                     for i in range(values.size):
                         gap[i] += (values[i] - centre) * (values[i] - centre)
