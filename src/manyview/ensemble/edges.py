@@ -14,6 +14,7 @@ import numpy as np
 from manyview._utils.compiled import njit
 
 _TILE = 64
+_LOWER = np.tri(_TILE, dtype=bool)
 
 # Arrays are made by the callers of the kernels: numba takes longer to compile np.zeros than such a loop.
 
@@ -110,9 +111,9 @@ def _merge_row(
     count = 0
     for j in range(anchors.size):
         anchor, weight = anchors[j], weights[j]
-        merged[count] = anchor
-        count += (mass_of[anchor] == 0.0) & (weight > 0.0) & (anchor < stop)
-        mass_of[anchor] += weight
+        mass = mass_of[anchor]
+        merged[count], mass_of[anchor] = anchor, mass + weight
+        count += (mass == 0.0) & (weight > 0.0) & (anchor < stop)
     for c in range(count):
         support[c] = mass_of[merged[c]]
         mass_of[merged[c]] = 0.0
@@ -249,7 +250,7 @@ def fill_upper(matrix: np.ndarray) -> None:
         stop = start + _TILE
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T
         tile = matrix[start:stop, start:stop]
-        tile += np.tril(tile, -1).T
+        tile[:] = np.where(_LOWER[: len(tile), : len(tile)], tile, tile.T)
 
 
 def edge_product(anchors: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
