@@ -26,7 +26,7 @@ _ROUNDING = 1e-24
 _LANES = 128
 # From this number of coordinates of all centres on, points are compared with them in single precision first, a tile at
 # a time; its rounding error, and what may be lost by underflow.
-_MANY_COORDINATES, _TILE_ROWS = 1600, 1024
+_MANY_COORDINATES, _TILE_ROWS = 600, 8192
 _EPSILON, _TINY = np.float32(2.0**-23), np.float32(1e-35)
 
 
@@ -166,13 +166,16 @@ def _nearest_in_single_precision(
     half a squared length and the difference add two more, and two costs are compared.
     """
     single = points.astype(np.float32)
-    costs = halves.astype(np.float32) - single @ centres.T.astype(np.float32)
-    labels[:] = costs.argmin(axis=1)
+    costs = centres.astype(np.float32) @ single.T
+    np.subtract(halves.astype(np.float32)[:, None], costs, out=costs)
     lengths = np.sqrt(np.einsum("ij,ij->i", single, single))
     largest = np.float32(halves.max())
     errors = _EPSILON * (points.shape[1] + 8) * (lengths * np.sqrt(2 * largest) + largest) + _TINY
-    least = costs[np.arange(len(points)), labels]
-    return np.flatnonzero((costs > (least + errors)[:, None]).sum(axis=1) != len(centres) - 1)
+    near = (costs <= costs.min(axis=0) + errors).astype(np.float32)
+    # How many centres are near and, where it is one, which: as a product, faster than by argmin.
+    numbers = np.arange(len(centres), dtype=np.float32)
+    count, labels[:] = np.stack([np.ones_like(numbers), numbers]) @ near
+    return np.flatnonzero(count != 1)
 
 
 def nearest_sums(points: np.ndarray, centres: np.ndarray, units: float) -> np.ndarray:
