@@ -1,10 +1,12 @@
-"""Delayed imports: public names of packages, and optional dependencies."""
+"""Delayed imports: public names of packages, optional dependencies, and what others import without need."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from types import ModuleType
 from typing import Any
 
@@ -67,3 +69,29 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
         raise MissingDependencyError(
             f'{purpose} needs {module.partition(".")[0]}: pip install "manyview[{extra}]"'
         ) from error
+
+
+class Deferred:
+    """A finder of modules that run when one of their names is first used, for ``sys.meta_path``.
+
+    Only for a process of our own, as it concerns all that is imported afterwards.
+
+    Examples
+    --------
+    >>> import sys
+    >>> sys.meta_path.insert(0, Deferred("wave"))
+    >>> import wave
+    >>> type(wave).__name__, wave.Error.__name__, type(wave).__name__
+    ('_LazyModule', 'Error', 'module')
+    >>> del sys.meta_path[0]
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the specification of one of the modules, None for all others."""
+        spec = PathFinder.find_spec(name, path, target) if name in self._names else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec

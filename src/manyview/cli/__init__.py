@@ -15,11 +15,13 @@ STARTED = time.perf_counter()
 """When the import of the command line began; ``timings.start`` in result.json counts from here."""
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
+from manyview._utils.imports import Deferred
 from manyview._version import __version__
 from manyview.cli import (
     audit,
@@ -132,5 +134,6 @@ def _program(
 
 def main() -> None:
     """Run the program with the arguments of the process."""
+    sys.meta_path.insert(0, Deferred("scipy.stats"))  # scikit-learn imports it, and hardly ever needs it
     with whole_words_for_bash(os.environ):
         app(prog_name="manyview")

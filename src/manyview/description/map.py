@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils.extmath import randomized_svd
 
 from manyview._utils.drawing import circle, cluster_means, principal, shares_of_means
@@ -210,6 +209,8 @@ def _centres(means: np.ndarray) -> np.ndarray:
     centres = radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
     if n_clusters > _MAX_MATCHED:
         return centres
+    from scipy.optimize import linear_sum_assignment
+
     wanted = principal(means)[0]
     wanted = wanted / max(np.abs(wanted).max(), np.finfo(float).tiny)
     distances = ((wanted[:, None] - centres) ** 2).sum(axis=2)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas
 from scipy.special import chdtrc
-from scipy.stats import random_table, rankdata
 
 from manyview._utils.text import did_you_mean
 from manyview.description.statistics import corrected
@@ -209,6 +208,8 @@ def _permuted(counts: np.ndarray, statistic: float, seed: int) -> float:
 
     These are the tables of samples in random order, drawn without the samples (Patefield's algorithm).
     """
+    from scipy.stats import random_table
+
     rows, columns = (counts.sum(axis=axis) for axis in (1, 0))
     rows, columns = rows[rows > 0].astype(np.int64), columns[columns > 0].astype(np.int64)
     n, tables = rows.sum(), random_table(rows, columns, seed=np.random.default_rng(seed))
@@ -260,6 +261,8 @@ def _numbers(name: str, values: np.ndarray, groups: np.ndarray, n_clusters: int,
 
 def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> tuple[float, int, float]:
     """Compute H, corrected for ties, degrees of freedom, and η² of the ranks: H / (n - 1)."""
+    from scipy.stats import rankdata
+
     n = len(values)
     ranks = rankdata(values)
     known, group = np.unique(groups, return_inverse=True)

@@ -232,8 +232,8 @@ def corrected(p: np.ndarray) -> np.ndarray:
     """Correct p values for the number of tests by Benjamini and Hochberg; NaN stays, and does not count as a test."""
     known = np.isfinite(p)
     result = np.full(p.shape, np.nan)
-    if known.any():
-        from scipy.stats import false_discovery_control  # which takes a while to import
-
-        result[known] = false_discovery_control(p[known])
+    tests = p[known]
+    order, n = np.argsort(tests), len(tests)
+    tests[order] = np.minimum.accumulate((tests[order] * n / np.arange(1, n + 1))[::-1])[::-1]
+    result[known] = np.minimum(tests, 1.0)
     return result

@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
 from manyview._utils import html
@@ -310,6 +309,8 @@ def excess(gaps: np.ndarray, reference: np.ndarray) -> np.ndarray:
     gaps of the reference are nearly 0. As references are few, their gaps are raised to a curve that decreases with the
     number of clusters.
     """
+    from sklearn.isotonic import isotonic_regression
+
     level = np.maximum(np.maximum(reference, isotonic_regression(reference, increasing=False)), _SMALLEST_GAP)
     return np.maximum(gaps - level, 0.0) / np.sqrt(level)
 
