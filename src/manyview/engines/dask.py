@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial, reduce
+from functools import cache, lru_cache, partial, reduce
 from operator import add, call, itemgetter
+from pickle import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -235,19 +236,20 @@ class DaskRows:
         """Return the tasks of ``function(block, *small)`` for some blocks, and their keys."""
         keys = _new_keys(_label(function), len(blocks))
         graph: dict[Key, Any] = {}
-        load, content = packed(partial(_call, function, small))
-        source: Any = content
-        sent = len(content) * len(blocks)
+        content = packed(partial(_call, function, small))
+        given: tuple[Any, ...] = (content,)
+        sent = len(content[1]) * len(blocks)
         if sent > _WITH_TASKS:
             # A task and not scattered data, which could not be restored after the loss of its workers.
-            sent = len(content)
+            sent = len(content[1])
             (shared,) = _new_keys("arguments", 1)
-            graph[shared], source = (bytes, content), shared
+            graph[shared] = (bytes, content[1])
+            given = (packed(_call_shared), shared)
         with self._counting:
             self.traffic.rounds += 1
             self.traffic.sent += sent
             self._wanted |= dict(zip(keys, self._homes, strict=False))
-        return graph | {key: (call, (load, source), block) for key, block in zip(keys, blocks, strict=True)}, keys
+        return graph | {key: (call, *given, block) for key, block in zip(keys, blocks, strict=True)}, keys
 
     def _submit(self, graph: dict[Key, Any], keys: list[Key]) -> list[Future]:
         check_connected(self._client)
@@ -298,6 +300,14 @@ def _call(function: Callable[..., Any], small: tuple[Any, ...], block: Any) -> A
     _reuse_memory()
     with one_thread():  # tasks may overlap
         return function(block, *small)
+
+
+def _call_shared(content: bytes, block: Any) -> Any:
+    """Call what all tasks of a round share; it is unpickled once on each worker, with all that it prepares for itself."""
+    return _unpickled(content)(block)
+
+
+_unpickled = lru_cache(maxsize=2)(loads)
 
 
 @cache
