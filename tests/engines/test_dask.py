@@ -101,6 +101,27 @@ def test_arguments_too_large_to_go_with_each_task_are_sent_once(rows, table):
     assert 1_600_000 < rows.traffic.sent < 1_700_000
 
 
+def test_large_arguments_are_unpickled_once_on_each_worker(rows):
+    class Prepared:
+        """What is prepared at first use is still there for the next block."""
+
+        used = 0
+
+        def __init__(self, value):
+            self.values = np.full(200_000, value)
+
+    def use(block, prepared):
+        prepared.used += 1
+        return os.getpid(), prepared.used
+
+    found = rows.map(use, Prepared(1.0))
+    workers = {process for process, _ in found}
+    for worker in workers:
+        own = sorted(used for process, used in found if process == worker)
+        assert own == list(range(1, len(own) + 1))
+    assert min(used for _, used in rows.map(use, Prepared(2.0))) == 1
+
+
 def test_traffic_is_counted(client, rows):
     before = transferred_bytes(client)
     rows.map(lambda block, values: values, np.zeros(1000))
