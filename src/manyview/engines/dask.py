@@ -303,7 +303,7 @@ def _call(function: Callable[..., Any], small: tuple[Any, ...], block: Any) -> A
 
 
 def _call_shared(content: bytes, block: Any) -> Any:
-    """Call what all tasks of a round share; it is unpickled once on each worker, with all that it prepares for itself."""
+    """Call what all tasks of a round share. It is unpickled once on each worker, and keeps what it prepares."""
     return _unpickled(content)(block)
 
 
