@@ -253,7 +253,7 @@ def test_groups_change_no_bit(dtype, length, offset, scale, monkeypatch):
     assert_same(found, nearest_lists(view, anchors, length))
 
 
-@pytest.mark.parametrize("exponent", [-40, -38, -20, -18, 18, 19, 37])
+@pytest.mark.parametrize("exponent", [-40, -38, -20, -18, 17.2, 18, 19, 37])
 def test_groups_where_single_precision_ends(exponent, monkeypatch):
     view, anchors = (10.0**exponent * each for each in clusters(1600, 400))
     found = nearest_lists(view, anchors, 9)

@@ -230,6 +230,7 @@ class _AnchorGroups:
     near: tuple[_DenseAnchors, ...] = ()
 
     @classmethod
+    @_overflow_is_seen
     def of(cls, anchors: _DenseAnchors, length: int) -> _AnchorGroups | None:
         """Return groups by a few passes of k-means; None if they would rule out less than half of the anchors.
 
