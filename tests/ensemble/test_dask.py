@@ -41,6 +41,7 @@ def small_numbers():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("manyview.cluster._graph_ensemble._LEARNED_ROWS", 150)
         patch.setattr(module, "_BLOCK_ROWS", 130)
+        patch.setattr(module, "_CHUNK_ROWS", 130)
         yield
 
 

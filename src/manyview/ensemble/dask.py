@@ -16,8 +16,9 @@ from manyview.views.container import chunks_of, frame_values, is_frame, is_lazy
 if TYPE_CHECKING:
     import dask.array as da
 
-# Rows per block on a worker: more than in threads, as every block has overhead there.
-_BLOCK_ROWS = 32768
+# Rows per block on a worker: more than in threads, as every block has overhead there. Chunks are blocks as they are, up
+# to twice as many rows: to cut them takes more tasks.
+_BLOCK_ROWS, _CHUNK_ROWS = 32768, 65536
 
 
 def current_client() -> Any | None:
@@ -40,7 +41,11 @@ def worker_blocks(views: Views) -> tuple[int, ...]:
     chunks = chunks_of(views)
     if chunks is None:
         return _cut(views.n_samples, _BLOCK_ROWS)
-    return tuple(rows for size in chunks for rows in _cut(size, -(-size // max(1, -(-size // _BLOCK_ROWS)))))
+    return tuple(
+        rows
+        for size in chunks
+        for rows in _cut(size, size if size <= _CHUNK_ROWS else -(-size // -(-size // _BLOCK_ROWS)))
+    )
 
 
 def _cut(size: int, step: int) -> tuple[int, ...]:
