@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import dask.array as da
 
 # Rows per block on a worker: more than in threads, as every block has overhead there. Chunks are blocks as they are, up
-# to twice as many rows: to cut them takes more tasks.
-_BLOCK_ROWS, _CHUNK_ROWS = 32768, 65536
+# to four times as many rows: to cut them takes more tasks.
+_BLOCK_ROWS, _CHUNK_ROWS = 32768, 131072
 
 
 def current_client() -> Any | None:

@@ -272,8 +272,8 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
         row_bytes = sum(shards[0].shape[1] * _dtype(shards).itemsize for shards in views)
         block_rows = max(_ROW_STEP, _BLOCK_BYTES // row_bytes // _ROW_STEP * _ROW_STEP)
         largest = max(pieces_of, key=lambda pieces: max(pieces, default=0))
-        if block_rows < max(largest, default=0) <= _LARGER_PIECES * block_rows:
-            edges, block_rows = np.cumsum([0, *largest]).tolist(), max(largest)  # no piece is read twice
+        if 0 < max(largest, default=0) <= _LARGER_PIECES * block_rows:  # no piece is read twice
+            edges, block_rows = _edges(largest, block_rows), max(block_rows, *largest)
     if n_samples > block_rows * _MOST_BLOCKS:
         raise FileFormatError(
             f"{views[0][0].path}: announces {n_samples:,} rows, which are more than {_MOST_BLOCKS:,} blocks of "
@@ -294,6 +294,16 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
         )
         arrays.append(array.rechunk({0: _sizes(edges)}))
     return arrays
+
+
+def _edges(pieces: Sequence[int], block_rows: int) -> list[int]:
+    """Return the edges of blocks of whole pieces, each with as many as ``block_rows`` has room for, but at least one."""
+    edges, end = [0], 0
+    for n_rows in pieces:
+        if end > edges[-1] and end + n_rows - edges[-1] > block_rows:
+            edges.append(end)
+        end += n_rows
+    return [*edges, end]
 
 
 def _blocks(shards: Sequence[Shard], edges: Sequence[int], skip_columns: tuple[str, ...]) -> list[Block]:
