@@ -393,10 +393,12 @@ def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[s
         traffic = rows.traffic
         marks.append((traffic.rounds, traffic.sent, traffic.received, transferred_bytes(client)))
 
-    def watched(rows: DaskRows, *rest: Any) -> Any:
+    def watched(rows: Any, *rest: Any, **options: Any) -> Any:
+        if not isinstance(rows, DaskRows):  # the family of graphs is chosen on some samples here
+            return learn(rows, *rest, **options)
         rows.sum(_count)  # nothing of what came before is still under way
         mark(rows)
-        found = learn(rows, *rest)
+        found = learn(rows, *rest, **options)
         mark(rows)
         return found
 
@@ -419,7 +421,7 @@ def travelled(folder: str, parameters: dict[str, Any], stealing: bool) -> dict[s
 
 
 def _count(block: Any) -> np.ndarray:
-    return np.array(len(block["rows"]))
+    return np.array(1)
 
 
 def travel(options: argparse.Namespace) -> None:
