@@ -44,10 +44,10 @@ class SMSC(MultiViewClusterer):
     tol : float, default=1e-8
         Stop when the objective changes by less, relatively.
     initialization : {"best", "kmeans", "svd"}, default="best"
-        Where to start: from the clusters that k-means finds in the spectral embedding of the mean graph ("kmeans"), from
-        the eigenvectors of each view, as the authors do ("svd"), or from both, of which the result with the lower
-        objective is kept ("best"). The signs of eigenvectors are arbitrary, and "svd" depends on them; the largest entry of each
-        is made positive, so that it is at least always the same start.
+        Where to start: from the clusters that k-means finds in the spectral embedding of the mean graph ("kmeans"),
+        from the eigenvectors of each view, as the authors do ("svd"), or from both, of which the result with the lower
+        objective is kept ("best"). The signs of eigenvectors are arbitrary, and "svd" depends on them; the largest
+        entry of each is made positive, so that it is at least always the same start.
     %(n_init)s
     %(view_sizes)s
     random_state : int, RandomState or None, default=None

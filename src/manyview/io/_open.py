@@ -297,7 +297,7 @@ def _as_dask(views: Sequence[Sequence[Shard]], block_rows: int | None, skip_colu
 
 
 def _edges(pieces: Sequence[int], block_rows: int) -> list[int]:
-    """Return the edges of blocks of whole pieces, each with as many as ``block_rows`` has room for, but at least one."""
+    """Return the edges of blocks of whole pieces: as many as ``block_rows`` has room for, but at least one."""
     edges, end = [0], 0
     for n_rows in pieces:
         if end > edges[-1] and end + n_rows - edges[-1] > block_rows:
