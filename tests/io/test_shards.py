@@ -18,7 +18,7 @@ from manyview import Views, check_views, open_views, read_views
 from manyview._utils.imports import require
 from manyview.cluster import CLR
 from manyview.exceptions import FileFormatError, MissingDependencyError, ViewsError
-from manyview.io import _shards
+from manyview.io import _open, _shards
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(100, 5)).astype(np.float32)
@@ -241,6 +241,17 @@ def test_vectors_of_other_lengths(tmp_path):
 
 
 # Blocks
+
+
+def test_default_blocks_end_where_row_groups_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(_open, "_BLOCK_BYTES", 2**16)  # 8192 rows of 8 bytes
+    table = pa.table({"f": np.arange(20_000.0)})
+    for part in range(2):
+        pq.write_table(table[10_000 * part :][:10_000], tmp_path / f"a-{part}.parquet", row_group_size=3000)
+    found = open_views({"a": str(tmp_path / "a-*.parquet")})["a"]
+    assert found.chunks[0] == (6000, 7000, 7000)  # of groups with 3000, 3000, 3000, 1000, twice
+    np.testing.assert_array_equal(found.compute()[:, 0], np.arange(20_000.0))
+    assert _open._edges([5, 20, 1, 1, 8], 10) == [0, 5, 25, 35]
 
 
 def test_the_default_block_has_about_32_megabytes_in_steps_of_8192_rows(tmp_path):

@@ -59,8 +59,9 @@ def open_views(
         (one class per line), as in :func:`manyview.read_views`.
     block_rows : int, optional
         Number of rows of a block of the Dask arrays, the same in all views, wherever their shards end. By default a
-        multiple of 8192, at least that, such that a block of all views together has about 32 MB; or, if row groups of
-        parquet or chunks of zarr are up to eight times as large, the largest of these.
+        multiple of 8192, at least that, such that a block of all views together has about 32 MB. For parquet and zarr,
+        as many row groups or chunks of one view as a block has room for, but at least one, unless that is more than
+        eight times as large.
     skip_columns : sequence of str, optional
         Columns of parquet files that are no features. By default all columns but the ids are features, and one that by
         its name holds ids or classes is an error.
