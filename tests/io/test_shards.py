@@ -243,6 +243,25 @@ def test_vectors_of_other_lengths(tmp_path):
 # Blocks
 
 
+@pytest.mark.parametrize("values", [np.arange(50), np.random.default_rng(0).permutation(900)[:50]])
+def test_a_first_column_of_ids_is_no_feature_whatever_its_name(tmp_path, values):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"item": values, "f": np.linspace(0, 1, 50)}), path)
+    with pytest.raises(FileFormatError, match=r"'item' has another whole number in every row: ids.*id_column="):
+        open_views({"a": path})
+    assert open_views({"a": path}, id_column="item")["a"].shape == (50, 1)
+    assert open_views({"a": path}, skip_columns=["item"])["a"].shape == (50, 1)
+    assert open_views({"a": path}, skip_columns=[])["a"].shape == (50, 2)
+
+
+def test_a_first_column_of_counts_is_a_feature(tmp_path):
+    rng = np.random.default_rng(0)
+    pq.write_table(pa.table({"f": rng.permutation(50), "g": rng.integers(0, 9, 50)}), tmp_path / "a.parquet")
+    assert open_views({"a": tmp_path / "a.parquet"})["a"].shape == (50, 2)
+    pq.write_table(pa.table({"f": rng.integers(0, 9, 50), "g": rng.random(50)}), tmp_path / "b.parquet")
+    assert open_views({"b": tmp_path / "b.parquet"})["b"].shape == (50, 2)
+
+
 def test_default_blocks_end_where_row_groups_end(tmp_path, monkeypatch):
     monkeypatch.setattr(_open, "_BLOCK_BYTES", 2**16)  # 8192 rows of 8 bytes
     table = pa.table({"f": np.arange(20_000.0)})

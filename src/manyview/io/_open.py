@@ -238,9 +238,10 @@ def _common_ids(shards: Mapping[str, Sequence[Shard]], id_columns: Sequence[str]
             own = _ids_of(blocks[name][i], having[name])
             if not np.array_equal(own, ids):
                 row = int(np.flatnonzero(own != ids)[0]) if own.dtype.kind == ids.dtype.kind else 0
+                found, wanted = own[row : row + 1].tolist(), ids[row : row + 1].tolist()
                 raise ViewsError(
                     f"views[{name!r}]: its ids differ from those of views[{first!r}], first in row {start + row}: "
-                    f"{own[row]!r} and {ids[row]!r}. Views that are opened must have the same samples in the same "
+                    f"{found[0]!r} and {wanted[0]!r}. Views that are opened must have the same samples in the same "
                     "order: sort their files by the ids, or read_views joins files that fit into memory."
                 )
         kept.append(ids)

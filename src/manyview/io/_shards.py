@@ -26,6 +26,8 @@ from manyview.views.suspects import LABEL_COLUMNS, is_id_name
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
 _BATCH_ROWS = 8192
+# Below, whole numbers all differ by chance.
+_FEW_ROWS = 10
 _MOST_PIECES = 2**20
 _LONGEST = 2**20  # values of a vector
 _ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
@@ -206,6 +208,7 @@ def _open_parquet(path: Path, skip_columns: Collection[str] | None, id_columns: 
         id_column = _find_id_column(path, schema, id_columns, types)
         if skip_columns is None:
             _refuse_ids(path, [name for name in names if name != id_column])
+            _refuse_numbers_of_rows(path, file, id_column, types)
         left_out = {*(skip_columns or ()), id_column}
         fields = [field for field in schema if field.name not in left_out]
         kinds = {f.name: f.type.value_type if is_vector(types, f.type) else f.type for f in fields}
@@ -279,6 +282,27 @@ def _refuse_ids(path: Path, names: Sequence[str]) -> None:
             f"{path}: by their names, these columns are ids or classes, not features: {listed(suspects)}. Pass the "
             "column with the ids as id_column=, and all others to leave out as skip_columns=; or skip_columns=[] to "
             "keep them."
+        )
+
+
+def _refuse_numbers_of_rows(path: Path, file: Any, id_column: str | None, types: Any) -> None:
+    """Refuse a first column whose whole numbers differ in every row, if they count up or no other column has any.
+
+    Whatever it is called, it probably holds ids, which would distort every distance.
+    """
+    first, *others = [field for field in file.schema_arrow if field.name != id_column] or [None]
+    if first is None or not types.is_integer(first.type):
+        return
+    batch = next(file.iter_batches(_BATCH_ROWS, columns=[first.name], use_threads=False), None)
+    if batch is None or len(batch) < _FEW_ROWS or batch.column(0).null_count:
+        return
+    values = batch.column(0).to_numpy(zero_copy_only=False)
+    counts_up = bool((np.diff(values.astype(float)) == 1).all())
+    is_alone = bool(others) and not any(types.is_integer(field.type) for field in others)
+    if counts_up or (is_alone and len(np.unique(values)) == len(values)):
+        raise FileFormatError(
+            f"{path}: the column {first.name!r} has another whole number in every row: ids, not a feature. Pass it as "
+            "id_column=, or all columns to leave out as skip_columns=; or skip_columns=[] to keep it."
         )
 
 
