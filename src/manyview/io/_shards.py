@@ -22,12 +22,10 @@ from manyview.io._common import reading
 from manyview.io._numpy import read_header
 from manyview.io._parquet import is_vector, n_values, vectors_in
 from manyview.io._table_files import listed
-from manyview.views.suspects import LABEL_COLUMNS, is_id_name
+from manyview.views.suspects import LABEL_COLUMNS, differ_in_every_row, is_id_name
 
 NPY, PARQUET, ZARR = "an .npy file", "parquet", "zarr"
 _BATCH_ROWS = 8192
-# Below, whole numbers all differ by chance.
-_FEW_ROWS = 10
 _MOST_PIECES = 2**20
 _LONGEST = 2**20  # values of a vector
 _ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
@@ -294,12 +292,11 @@ def _refuse_numbers_of_rows(path: Path, file: Any, id_column: str | None, types:
     if first is None or not types.is_integer(first.type):
         return
     batch = next(file.iter_batches(_BATCH_ROWS, columns=[first.name], use_threads=False), None)
-    if batch is None or len(batch) < _FEW_ROWS or batch.column(0).null_count:
+    if batch is None or batch.column(0).null_count:
         return
     values = batch.column(0).to_numpy(zero_copy_only=False)
-    counts_up = bool((np.diff(values.astype(float)) == 1).all())
     is_alone = bool(others) and not any(types.is_integer(field.type) for field in others)
-    if counts_up or (is_alone and len(np.unique(values)) == len(values)):
+    if differ_in_every_row(values) and (is_alone or (np.diff(values) == 1).all()):
         raise FileFormatError(
             f"{path}: the column {first.name!r} has another whole number in every row: ids, not a feature. Pass it as "
             "id_column=, or all columns to leave out as skip_columns=; or skip_columns=[] to keep it."

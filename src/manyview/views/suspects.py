@@ -92,7 +92,7 @@ def check_frames(names: Sequence[str], arrays: Iterable[Any]) -> None:
             values = frame[name].to_numpy()
             first, known = seen.setdefault(name, (where, values))
             recurs = first != where and np.array_equal(known, values)
-            if (recurs or is_id_name(name)) and _are_whole(values) and len(np.unique(values)) == len(values):
+            if (recurs or is_id_name(name)) and differ_in_every_row(values):
                 also = f", the same as in {first}" if recurs else ""
                 raise ViewsError(
                     f"{where}: the column {name!r} has another whole number for every sample{also}: an id, not a "
@@ -104,6 +104,11 @@ def check_frames(names: Sequence[str], arrays: Iterable[Any]) -> None:
                 warn_user(
                     f"{where}: {found[1]}. If so, leave it out, frame.drop(columns={name!r}).", ClassColumnWarning
                 )
+
+
+def differ_in_every_row(values: np.ndarray) -> bool:
+    """Return whether these are whole numbers, another one in every row, and of enough rows that it is not by chance."""
+    return len(values) >= _FEW_ROWS and _are_whole(values) and len(np.unique(values)) == len(values)
 
 
 def _are_whole(values: np.ndarray) -> bool:
