@@ -249,6 +249,7 @@ def test_a_number_of_clusters_is_suggested_from_the_sample():
     model = fit(views, "auto")
     assert model.n_clusters_ == 3 == model.suggestion_.n_clusters
     assert accuracy(views.labels, model.labels_) > 0.99  # a third of the samples are learned on
+    assert accuracy(fit(views, 3).labels_, model.labels_) == 1.0
 
 
 def test_a_model_can_be_kept(tmp_path):
